@@ -58,8 +58,9 @@ class Lines {
 };
 
 // Keys that hold a secret in any section, even if no component has such a parameter.
-constexpr std::array<std::string_view, 8> secret_words{"apikey",    "token",      "password",    "passwd",
-                                                       "accesskey", "privatekey", "credentials", "secret"};
+constexpr std::array<std::string_view, 10> secret_words{
+    "authorization", "passphrase", "apikey",     "token",       "password",
+    "passwd",        "accesskey",  "privatekey", "credentials", "secret"};
 
 // As the words above: api_key, API-KEY and apiKey are the same.
 std::string plain_words(std::string_view text) {

@@ -57,8 +57,8 @@ std::vector<Token> tokens_of(std::string_view code) {
 
 // These operators of LibTorch do something other than compute.
 bool has_effect(std::string_view name) {
-  return among(name, {"save", "from_file", "_print", "rpc_async", "rpc_remote", "rpc_sync", "AddStatValue",
-                      "PythonOp", "IgnoredPythonOp"});
+  return among(name, {"save", "from_file", "_print", "Print", "rpc_async", "rpc_remote", "rpc_sync",
+                      "AddStatValue", "PythonOp", "IgnoredPythonOp"});
 }
 
 class Reading {

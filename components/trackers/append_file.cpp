@@ -1,19 +1,21 @@
 #include "components/trackers/append_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "components/trackers/path_below.hpp"
+#include "registry/files/lines.hpp"
 
 namespace runner {
 namespace {
@@ -96,18 +98,21 @@ void AppendFile::append(std::string_view piece) {
 
 void cut_unfinished_line(const std::filesystem::path& path) {
   if (!std::filesystem::is_regular_file(path)) return;
-  std::ifstream in(path, std::ios::binary);
-  const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path));
-  std::int64_t end = size;
-  for (; end > 0; --end) {
-    in.seekg(end - 1);
-    const int last = in.get();
-    // A file that cannot be read must not be taken for one without complete lines, and emptied.
-    if (last == std::ifstream::traits_type::eof())
-      throw std::runtime_error("Cannot read " + path.string() + ": " + std::strerror(errno) + ".");
-    if (last == '\n') break;
+  std::uint64_t size = 0, end = 0;
+  {
+    const OpenFile file(path);
+    size = end = file.size();
+    for (std::vector<std::uint8_t> block; end > 0;) {
+      constexpr std::uint64_t most = 1 << 20;
+      block.resize(std::min(most, end));
+      file.read_at(end - block.size(), block);
+      const auto last = std::find(block.rbegin(), block.rend(), '\n');
+      end -= static_cast<std::uint64_t>(last - block.rbegin());
+      if (last != block.rend()) break;
+      if (size - end > longest_line) refuse_long_line(path);
+    }
   }
-  if (end < size) std::filesystem::resize_file(path, static_cast<std::uintmax_t>(end));
+  if (end < size) std::filesystem::resize_file(path, end);
 }
 
 }  // namespace runner

@@ -2,6 +2,7 @@
 // During training, messages.json grows line by line; the archive is created at the end of the run. For a run
 // that was killed, `runner track` creates it from the messages that exist.
 #include <algorithm>
+#include <fstream>
 
 #include "components/trackers/append_file.hpp"
 #include "components/trackers/cut_lines.hpp"
@@ -11,7 +12,7 @@
 #include "components/trackers/tracker_files.hpp"
 #include "components/trackers/wall_clock.hpp"
 #include "components/trackers/zip_writer.hpp"
-#include "registry/files/backward_lines.hpp"
+#include "registry/files/lines.hpp"
 #include "registry/files/read_json.hpp"
 
 namespace runner {
@@ -91,6 +92,18 @@ class CometExperiment : public Tracker {
   void text(std::string_view tag, std::string_view text, std::int64_t) override { other(tag, text); }
 
   void flush() override { file_.append(std::exchange(waiting_, {})); }
+
+  std::optional<Points> points(const RunFacts& facts, const std::vector<std::string>&) override {
+    Points found;
+    std::ifstream in(folder_ / (facts.id + "-messages.json"), std::ios::binary);
+    for (std::string line; std::getline(in, line);) {
+      const nlohmann::json message = read_json_or_null(line);
+      if (!message.is_object() || message.value("type", "") != "metric_msg") continue;
+      const auto& metric = message.at("payload").at("metric");
+      ++found[metric.at("metricName").get<std::string>()][metric.at("step").get<std::int64_t>()];
+    }
+    return found;
+  }
 
   State place() const override { return {.integers = {{"messages", messages_}}}; }
 

@@ -105,6 +105,23 @@ class CsvTable : public Tracker {
     step_ = record.step;
   }
 
+  std::optional<Points> points(const RunFacts&, const std::vector<std::string>&) override {
+    Points found;
+    std::ifstream in(path_, std::ios::binary);
+    const std::vector<std::string> names = cells_of(in);
+    for (std::string row; std::getline(in, row);) {
+      const auto moment = moment_of(row);
+      drop_carriage_return(row);
+      std::size_t begin = 0;  // of the cell; numbers hold no comma
+      for (std::size_t i = 0; moment && i < names.size() && begin <= row.size(); ++i) {
+        const std::size_t end = std::min(row.find(',', begin), row.size());
+        if (i >= 3 && end > begin) ++found[names[i]][moment->step];
+        begin = end + 1;
+      }
+    }
+    return found;
+  }
+
   // Not the size of the file, because all rows grow when a column is added.
   State place() const override { return {.integers = {{"step", step_}, {"rows_of_step", rows_of_step_}}}; }
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 
-#include "registry/files/backward_lines.hpp"
+#include "registry/files/lines.hpp"
 
 namespace runner {
 

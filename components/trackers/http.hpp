@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -21,6 +22,10 @@ struct HttpAddress {
 // Parses "https://user:password@host/path". The text may contain a password, so the std::runtime_error that
 // this throws does not repeat it.
 HttpAddress parse_http_address(const std::string& text);
+
+// "https://example.org:443": two addresses with the same scheme, host and port are the same server. Empty if
+// the text is not the address of one.
+std::string server_of(const std::string& address);
 
 struct HttpAnswer {
   long code = 0;
@@ -45,6 +50,10 @@ class HttpSession {
   HttpAnswer put(const std::string& path, const std::string& bytes);
   HttpAnswer put_file(const std::string& path, const std::filesystem::path& file);
 
+  // From any thread: requests end after that, except that an upload gets the time that a slow connection
+  // needs.
+  void hurry(double seconds);
+
   std::string escaped(const std::string& text) const;    // for a query or a path
   const std::string& server() const { return server_; }  // without a password
 
@@ -54,6 +63,7 @@ class HttpSession {
 
   std::string server_;
   Credentials credentials_;
+  std::atomic<double> end_;  // when requests have to end, on the steady clock; infinite: as they like
   std::unique_ptr<Handle> handle_;
 };
 

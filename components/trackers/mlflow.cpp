@@ -5,6 +5,7 @@
 // "runner.resumed_at" gives the step after which the new points count.
 #include <algorithm>
 #include <fstream>
+#include <mutex>
 #include <set>
 #include <span>
 
@@ -18,6 +19,7 @@
 #include "registry/base/machine.hpp"
 #include "registry/base/utf8.hpp"
 #include "registry/base/wording.hpp"
+#include "registry/secrets.hpp"
 
 namespace runner {
 namespace {
@@ -39,7 +41,8 @@ constexpr auto describe(std::type_identity<MLflow>) {
       field("url", &MLflow::url,
             "The server, such as \"http://127.0.0.1:5000\"; empty: MLFLOW_TRACKING_URI. Credentials are "
             "never in the recipe: set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or "
-            "MLFLOW_TRACKING_TOKEN."),
+            "MLFLOW_TRACKING_TOKEN. They go only to a server that you named yourself: in "
+            "MLFLOW_TRACKING_URI, on the command line, or with `runner trust server`."),
       field("experiment", &MLflow::experiment, "The experiment the run belongs to.", non_empty()),
       field("token_file", &MLflow::token_file, "A file that holds the token, instead of the environment.",
             non_empty()),
@@ -65,19 +68,20 @@ std::string read_token(const std::filesystem::path& file) {
   return token;
 }
 
+constexpr const char *uri_variable = "MLFLOW_TRACKING_URI", *token_variable = "MLFLOW_TRACKING_TOKEN",
+                     *user_variable = "MLFLOW_TRACKING_USERNAME",
+                     *password_variable = "MLFLOW_TRACKING_PASSWORD";
+
 // A user and password in MLFLOW_TRACKING_URI take precedence over the variables for them.
 HttpAddress find_server(const MLflow& settings) {
-  const std::string url = settings.url.empty() ? environment_variable("MLFLOW_TRACKING_URI") : settings.url;
+  const std::string url = settings.url.empty() ? environment_variable(uri_variable) : settings.url;
   if (url.empty())
     throw std::runtime_error("No MLflow server is named: set tracker.url or MLFLOW_TRACKING_URI.");
   HttpAddress server = parse_http_address(url);
   Credentials& known = server.credentials;
   if (known.user.empty())
-    known = {environment_variable("MLFLOW_TRACKING_USERNAME"),
-             environment_variable("MLFLOW_TRACKING_PASSWORD"),
-             {}};
-  known.token =
-      settings.token_file ? read_token(*settings.token_file) : environment_variable("MLFLOW_TRACKING_TOKEN");
+    known = {environment_variable(user_variable), environment_variable(password_variable), {}};
+  known.token = settings.token_file ? read_token(*settings.token_file) : environment_variable(token_variable);
   return server;
 }
 
@@ -103,7 +107,7 @@ class MLflowRun : public Tracker {
   }
 
   void start(const RunFacts& facts) override {
-    if (!api_) api_.emplace(find_server(settings_));
+    connect();
     const std::string earlier = run_;
     understood([&] {
       known_ = is_there() || find_run(facts);
@@ -159,7 +163,30 @@ class MLflowRun : public Tracker {
                                {"end_time", milliseconds(end.wall_time)}});
   }
 
+  std::optional<Points> points(const RunFacts&, const std::vector<std::string>& metrics) override {
+    connect();
+    Points found;
+    understood([&] {
+      if (!is_there()) return;
+      for (const std::string& metric : metrics) found[metric] = api_->history(run_, names_.of(metric));
+    });
+    return found;
+  }
+
+  void hurry(double seconds) override {
+    const std::lock_guard lock(hurrying_);
+    if (api_) api_->hurry(seconds);
+    hurry_ = seconds;
+  }
+
  private:
+  void connect() {
+    const std::lock_guard lock(hurrying_);
+    if (api_) return;
+    api_.emplace(find_server(settings_));
+    if (hurry_) api_->hurry(*hurry_);
+  }
+
   template <class Call>
   void understood(Call call) {
     try {
@@ -319,6 +346,8 @@ class MLflowRun : public Tracker {
 
   MLflow settings_;
   std::optional<MlflowApi> api_;
+  std::mutex hurrying_;          // while another thread calls hurry()
+  std::optional<double> hurry_;  // what it said
   std::string experiment_, run_, artifact_uri_;
   bool known_ = false;                   // the run exists on the server, from an earlier attempt
   Json data_there_;                      // its parameters and tags
@@ -327,7 +356,29 @@ class MLflowRun : public Tracker {
   MlflowNames names_;
 };
 
-TrackerFacts facts(const MLflow&) { return {.remote = true, .images = true}; }
+// The credentials that find_server() takes.
+Destination destination(const MLflow& settings) {
+  const std::string own = environment_variable(uri_variable);
+  const bool by_variable =
+      settings.url.empty() || (!own.empty() && server_of(own) == server_of(settings.url));
+  Destination destination{.server = settings.url.empty() ? own : settings.url,
+                          .setting = by_variable ? "" : "url",
+                          .named_by = by_variable ? uri_variable : ""};
+  if (settings.token_file) {
+    destination.secret_file = "token_file";
+  } else if (!environment_variable(token_variable).empty()) {
+    destination.secrets = {token_variable};
+  } else if (settings.url.empty() && holds_password(own)) {
+    destination.secrets = {uri_variable};
+  } else if (!environment_variable(user_variable).empty()) {
+    destination.secrets = {user_variable, password_variable};
+  }
+  return destination;
+}
+
+TrackerFacts facts(const MLflow& settings) {
+  return {.remote = true, .images = true, .destination = destination(settings)};
+}
 
 std::unique_ptr<Tracker> build(const MLflow& settings, const TrackerInputs&) {
   return std::make_unique<MLflowRun>(settings);

@@ -53,6 +53,23 @@ Json MlflowApi::get_run(const std::string& run) {
   return found;
 }
 
+std::map<std::int64_t, std::size_t> MlflowApi::history(const std::string& run, const std::string& metric) {
+  std::map<std::int64_t, std::size_t> points;
+  std::string page;
+  do {
+    const Json found = read(http_.get(root + "metrics/get-history?run_id=" + http_.escaped(run) +
+                                      "&metric_key=" + http_.escaped(metric) +
+                                      (page.empty() ? "" : "&page_token=" + http_.escaped(page))));
+    for (const Json& point : found.value("metrics", Json::array()))
+      ++points[point.contains("step")
+                   ? std::stoll(point["step"].is_string() ? point["step"].get<std::string>()
+                                                          : point["step"].dump())
+                   : 0];
+    page = found.value("next_page_token", "");
+  } while (!page.empty());
+  return points;
+}
+
 void MlflowApi::put(const std::string& artifact, const std::string& bytes) {
   read(http_.put(artifacts + artifact, bytes));
 }

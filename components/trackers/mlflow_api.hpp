@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <set>
 #include <span>
 #include <stdexcept>
@@ -42,6 +43,10 @@ class MlflowApi {
   // rejected, something else may be wrong: MlflowRefusal is thrown if they are many, and std::runtime_error
   // if the run was deleted.
   void log_batch(const std::string& run, const char* kind, std::span<const Json> items);
+
+  // How many points the run has of a metric, for each step.
+  std::map<std::int64_t, std::size_t> history(const std::string& run, const std::string& metric);
+  void hurry(double seconds) { http_.hurry(seconds); }
 
   const std::string& server() const { return http_.server(); }
 

@@ -70,10 +70,9 @@ class SwanLabRun : public Tracker {
       : settings_(std::move(settings)), parent_(std::move(folder)) {}
 
   void start(const RunFacts& facts) override {
-    id_ = facts.id.substr(0, 21);  // the length of SwanLab's own ids
-    folder_ = std::filesystem::absolute(parent_) / ("run-" + time_for_name(facts.started_at) + "-" + id_);
+    name(facts);
     std::filesystem::create_directories(folder_ / "files");
-    const std::filesystem::path path = folder_ / ("run-" + id_ + ".swanlab");
+    const std::filesystem::path path = log_file();
     if (facts.starts_over()) {
       std::filesystem::remove(path);
       std::filesystem::remove_all(folder_ / "media");
@@ -112,6 +111,28 @@ class SwanLabRun : public Tracker {
       sync();
   }
 
+  std::optional<Points> points(const RunFacts& facts, const std::vector<std::string>&) override {
+    name(facts);
+    Points found;
+    if (is_missing_or_empty(log_file())) return found;
+    read_chunk_log(log_file(), file_header, [&](std::string_view record) {
+      auto data = message_of(record, Field::scalar);
+      if (!data) return;
+      std::string key;
+      std::int64_t step = 0;
+      while (data->next()) {
+        if (data->tag() == 1)
+          key = data->get_string();
+        else if (data->tag() == 2)
+          step = data->get_int64();
+        else
+          data->skip();
+      }
+      ++found[key][step];
+    });
+    return found;
+  }
+
   State place() const override { return {.integers = {{"records", log_->records()}}}; }
 
   void finish(const RunEnd& end) override {
@@ -138,6 +159,12 @@ class SwanLabRun : public Tracker {
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  void name(const RunFacts& facts) {
+    id_ = facts.id.substr(0, 21);  // the length of SwanLab's own ids
+    folder_ = std::filesystem::absolute(parent_) / ("run-" + time_for_name(facts.started_at) + "-" + id_);
+  }
+  std::filesystem::path log_file() const { return folder_ / ("run-" + id_ + ".swanlab"); }
 
   void take_up(const std::filesystem::path& path, const RunFacts& facts) {
     const auto last = place_integer(facts, "records");
@@ -249,7 +276,12 @@ class SwanLabRun : public Tracker {
   std::set<std::string> declared_;
 };
 
-TrackerFacts facts(const SwanLab&) { return {.images = true, .writes_files = true}; }
+TrackerFacts facts(const SwanLab& settings) {
+  return {.images = true,
+          .writes_files = true,
+          .destination = vendor_destination(settings.mode, "swanlab", "SWANLAB_API_HOST",
+                                            "https://api.swanlab.cn", "SWANLAB_API_KEY")};
+}
 
 std::unique_ptr<Tracker> build(const SwanLab& settings, const TrackerInputs& inputs) {
   return std::make_unique<SwanLabRun>(settings, inputs.folder_or("swanlog"));

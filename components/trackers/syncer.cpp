@@ -10,9 +10,20 @@
 #include <thread>
 
 #include "registry/base/log.hpp"
+#include "registry/base/machine.hpp"
 #include "registry/base/wording.hpp"
 
 namespace runner {
+
+Destination vendor_destination(SyncMode mode, const std::string& program, const char* server_variable,
+                               const std::string& usual_server, const char* key_variable) {
+  if (mode == SyncMode::offline) return {};
+  const std::string login = "`" + program + " login`", named = environment_variable(server_variable);
+  const bool has_key = !environment_variable(key_variable).empty();
+  return {.server = named.empty() ? usual_server : named,
+          .named_by = named.empty() ? login : server_variable,
+          .secrets = {has_key ? key_variable : login}};
+}
 
 Syncer::~Syncer() { running(); }
 

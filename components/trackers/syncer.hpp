@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include "components/trackers/tracker.hpp"
 #include "registry/field.hpp"
 
 namespace runner {
@@ -17,6 +18,10 @@ constexpr auto describe(std::type_identity<SyncMode>) {
       choice("offline", SyncMode::offline, "later, by you, with the vendor's own program"),
       choice("live", SyncMode::live, "while training, by the vendor's own program, if it is installed"));
 }
+
+// Where the vendor's own program uploads to, and with which secret; nowhere while a run is offline.
+Destination vendor_destination(SyncMode mode, const std::string& program, const char* server_variable,
+                               const std::string& usual_server, const char* key_variable);
 
 // Runs a vendor's own program, which uploads what a tracker wrote. It finds its API key as usual, in the
 // environment or in the vendor's settings. If it is not installed or fails, there is only a warning: the

@@ -4,6 +4,7 @@
 #include "components/trackers/place.hpp"
 #include "components/trackers/tensorboard_writer.hpp"
 #include "components/trackers/tracker.hpp"
+#include "registry/base/utf8.hpp"
 #include "registry/files/sha256.hpp"
 
 namespace runner {
@@ -31,8 +32,7 @@ class Events : public Tracker {
       : folder_(std::move(folder)), metrics_(std::move(metrics)) {}
 
   void start(const RunFacts& facts) override {
-    // The id distinguishes the files of this run from others in the same folder.
-    const std::string suffix = facts.id.empty() ? "" : "." + facts.id;
+    const std::string suffix = suffix_of(facts);
     const Files earlier = suffix.empty() ? Files{} : TensorBoardWriter::files(folder_, suffix);
     const bool is_new = !std::filesystem::exists(folder_) || std::filesystem::is_empty(folder_);
     // Its name follows those of all files that readers may know, also of those that are removed.
@@ -69,6 +69,15 @@ class Events : public Tracker {
 
   void flush() override { writer_->flush(); }
 
+  std::optional<Points> points(const RunFacts& facts, const std::vector<std::string>& metrics) override {
+    Points by_tag, found;
+    for (const auto& file : TensorBoardWriter::files(folder_, suffix_of(facts)))
+      TensorBoardWriter::read_scalars(
+          file, [&](const std::string& tag, std::int64_t step) { ++by_tag[tag][step]; });
+    for (const std::string& metric : metrics) found[metric] = by_tag[valid_utf8(metric)];
+    return found;
+  }
+
   // The recipe is not written again as long as it does not change.
   State place() const override {
     return {.integers = {{"size", writer_->size()}},
@@ -84,6 +93,9 @@ class Events : public Tracker {
 
  private:
   using Files = std::vector<std::filesystem::path>;
+
+  // The id distinguishes the files of this run from others in the same folder.
+  static std::string suffix_of(const RunFacts& facts) { return facts.id.empty() ? "" : "." + facts.id; }
 
   // Removes from the files of earlier attempts what came after the checkpoint, or, if its place in them is
   // unknown, only the end of the session: then readers discard later steps. Returns whether it is known.

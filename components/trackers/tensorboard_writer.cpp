@@ -13,6 +13,7 @@
 
 #include <unistd.h>
 
+#include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
 #include "components/trackers/wall_clock.hpp"
@@ -144,6 +145,34 @@ void TensorBoardWriter::cut_end(const std::filesystem::path& file) {
   while (const auto record = read_record(tail)) {
     if (record->find(end_tag) != std::string::npos) return std::filesystem::resize_file(file, offset);
     offset += record_size(*record);
+  }
+}
+
+void TensorBoardWriter::read_scalars(
+    const std::filesystem::path& file,
+    const std::function<void(const std::string& tag, std::int64_t step)>& take) {
+  std::ifstream in(file, std::ios::binary);
+  while (const auto record = read_record(in)) {
+    protozero::pbf_reader event(*record);
+    std::int64_t step = 0;
+    while (event.next()) {
+      if (event.tag() == 2) {
+        step = event.get_int64();
+      } else if (event.tag() == 5) {
+        protozero::pbf_reader summary = event.get_message();
+        while (summary.next(1)) {
+          protozero::pbf_reader value = summary.get_message();
+          std::string tag;
+          while (value.next()) {
+            if (value.tag() == 1) tag = value.get_string();
+            if (value.tag() == 2) take(tag, step);
+            if (value.tag() != 1) value.skip();
+          }
+        }
+      } else {
+        event.skip();
+      }
+    }
   }
 }
 

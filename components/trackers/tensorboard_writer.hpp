@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -56,6 +57,9 @@ class TensorBoardWriter {
   // The event files of earlier writers with this suffix.
   static std::vector<std::filesystem::path> files(const std::filesystem::path& folder,
                                                   const std::string& suffix);
+  // The scalars in a file: tag and step of each.
+  static void read_scalars(const std::filesystem::path& file,
+                           const std::function<void(const std::string& tag, std::int64_t step)>& take);
   // Removes the end of a session, and everything after it, from the file of a run that is resumed, because
   // readers use the first end that they find. Reads only the end of the file.
   static void cut_end(const std::filesystem::path& file);

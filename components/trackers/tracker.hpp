@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -73,6 +74,9 @@ struct TrackerUnavailable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// How many points a metric has at each step.
+using Points = std::map<std::string, std::map<std::int64_t, std::size_t>>;
+
 // Writes metrics somewhere. All functions are called from the tracker's own thread, so they may be slow and
 // need no locks, but they must return. An exception switches this tracker off with a warning, and the run
 // continues; after TrackerUnavailable the call is repeated.
@@ -93,6 +97,15 @@ class Tracker : public Stateful {
   // saved in checkpoints and may hold only what a state may. A run that is resumed gets it back as
   // RunFacts::place, so that this tracker can discard what comes after it.
   virtual State place() const { return {}; }
+  // What is recorded of these metrics, by their own names, before start() or after flush(): `runner track`
+  // compares it with metrics.jsonl and logs again what is missing. Nothing: this tracker cannot tell.
+  virtual std::optional<Points> points(const RunFacts& /*facts*/,
+                                       const std::vector<std::string>& /*metrics*/) {
+    return std::nullopt;
+  }
+  // The run has ended: a request to a server, also the one under way, must not take longer than this from now
+  // on. The only function that is called from another thread.
+  virtual void hurry(double /*seconds*/) {}
 };
 
 struct TrackerInputs {
@@ -106,12 +119,23 @@ struct TrackerInputs {
   }
 };
 
+// Where a tracker sends what it gets, and which secrets go along. A server that only the recipe names gets no
+// secrets: a recipe may come from anywhere.
+struct Destination {
+  std::string server = {};                // its address; empty: nothing leaves this machine
+  std::string setting = {};               // which names it, such as "url"; empty: the user's environment does
+  std::string named_by = {};              // otherwise: "MLFLOW_TRACKING_URI", "`wandb login`"
+  std::vector<std::string> secrets = {};  // where they come from: "MLFLOW_TRACKING_TOKEN"
+  std::string secret_file = {};           // the setting that names a file whose content is sent: "token_file"
+};
+
 // What is known of a tracker before it is built.
 struct TrackerFacts {
   bool remote = false;        // sends to a server; its data is written to disk first
   bool every_rank = false;    // runs on every rank, not only on the main one
   bool images = false;        // shows images
   bool writes_files = false;  // logging_dir applies
+  Destination destination = {};
 };
 
 struct TrackerCommon {

@@ -116,11 +116,9 @@ class WandbRun : public Tracker {
       : settings_(std::move(settings)), parent_(std::move(folder)) {}
 
   void start(const RunFacts& facts) override {
-    id_ = facts.id.substr(0, 16);
-    folder_ = std::filesystem::absolute(parent_) / "wandb" /
-              ("offline-run-" + time_for_name(facts.started_at) + "-" + id_);
+    name(facts);
     std::filesystem::create_directories(folder_ / "files");
-    const std::filesystem::path path = folder_ / ("run-" + id_ + ".wandb");
+    const std::filesystem::path path = log_file();
     if (facts.starts_over()) {
       std::filesystem::remove(path);
       std::filesystem::remove_all(folder_ / "files" / "media");
@@ -130,6 +128,7 @@ class WandbRun : public Tracker {
     log_.emplace(path, file_header);
     if (is_new) begin(facts);
     log_->flush();
+    if (settings_.mode == SyncMode::live) refuse_settings_of_folder();
     if (settings_.mode == SyncMode::live)
       syncer_.start({"wandb", "beta", "sync", "--live", "--yes", folder_.string()}, parent_,
                     folder_ / "sync.log");
@@ -172,6 +171,20 @@ class WandbRun : public Tracker {
 
   void flush() override { log_->flush(); }
 
+  std::optional<Points> points(const RunFacts& facts, const std::vector<std::string>&) override {
+    name(facts);
+    Points found;
+    if (is_missing_or_empty(log_file())) return found;
+    read_chunk_log(log_file(), file_header, [&](std::string_view record) {
+      const Row row = row_of(record);
+      const auto step = std::ranges::find(row, "step", &Row::value_type::first);
+      if (step == row.end()) return;
+      const std::int64_t at = std::stoll(step->second);
+      for (const auto& [key, json] : row) ++found[key][at];
+    });
+    return found;
+  }
+
   State place() const override { return {.integers = {{"records", log_->records()}}}; }
 
   void finish(const RunEnd& end) override {
@@ -191,6 +204,21 @@ class WandbRun : public Tracker {
   }
 
  private:
+  // W&B's program takes its server from such a file where it is started, and sends the key there.
+  void refuse_settings_of_folder() const {
+    const std::filesystem::path settings = parent_ / "wandb" / "settings";
+    if (std::filesystem::exists(std::filesystem::symlink_status(settings)))
+      throw std::runtime_error(settings.string() +
+                               " could name another server for the key of W&B: remove this file.");
+  }
+
+  void name(const RunFacts& facts) {
+    id_ = facts.id.substr(0, 16);
+    folder_ = std::filesystem::absolute(parent_) / "wandb" /
+              ("offline-run-" + time_for_name(facts.started_at) + "-" + id_);
+  }
+  std::filesystem::path log_file() const { return folder_ / ("run-" + id_ + ".wandb"); }
+
   // Restores from the file: the number of rows, the last value of each metric, and which are declared.
   void take_up(const std::filesystem::path& path, const RunFacts& facts) {
     const auto last = place_integer(facts, "records");
@@ -297,7 +325,12 @@ class WandbRun : public Tracker {
   std::map<std::string, std::string> last_;  // value of each metric, as JSON, for the summary
 };
 
-TrackerFacts facts(const WeightsAndBiases&) { return {.images = true, .writes_files = true}; }
+TrackerFacts facts(const WeightsAndBiases& settings) {
+  return {.images = true,
+          .writes_files = true,
+          .destination = vendor_destination(settings.mode, "wandb", "WANDB_BASE_URL", "https://api.wandb.ai",
+                                            "WANDB_API_KEY")};
+}
 
 std::unique_ptr<Tracker> build(const WeightsAndBiases& settings, const TrackerInputs& inputs) {
   return std::make_unique<WandbRun>(settings, inputs.folder_or(""));

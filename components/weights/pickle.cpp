@@ -11,7 +11,7 @@ namespace runner::pickle {
 namespace {
 
 // Far more than any file of weights needs: limits for files that were made to exhaust the memory.
-constexpr std::uint64_t most_objects = 4'000'000;
+constexpr std::uint64_t most_objects = 1'500'000;
 constexpr std::uint64_t most_work = 20'000'000;  // opcodes, and items that calls copy
 
 std::uint64_t copied_size(const Object& object) {

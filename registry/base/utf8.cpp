@@ -49,16 +49,22 @@ std::string valid_utf8(std::string_view text, std::size_t most_bytes) {
   return valid_utf8(text.substr(0, most_bytes));
 }
 
+bool acts_on_terminal(std::string_view character) {
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(character[at]); };
+  if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7F;
+  if (character.size() == 2) return (byte(0) == 0xC2 && byte(1) < 0xA0) || character == "\xD8\x9C";
+  if (character.size() != 3 || byte(0) != 0xE2) return false;
+  return (byte(1) == 0x80 && (byte(2) == 0x8E || byte(2) == 0x8F || (byte(2) >= 0xA8 && byte(2) <= 0xAE))) ||
+         (byte(1) == 0x81 && byte(2) >= 0xA6 && byte(2) <= 0xA9);
+}
+
 std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);
-    const auto lead = static_cast<unsigned char>(text[0]);
-    const auto second = static_cast<unsigned char>(text.size() > 1 ? text[1] : 0);
-    const bool control = lead < 0x20 || lead == 0x7F || (lead == 0xC2 && second < 0xA0);
-    if (lead == '\t') {
+    if (text[0] == '\t') {
       out += ' ';
-    } else if (length == 0 || control) {
+    } else if (length == 0 || acts_on_terminal(text.substr(0, length))) {
       out += '?';
     } else {
       out.append(text.substr(0, length));

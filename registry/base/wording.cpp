@@ -17,13 +17,11 @@ std::string hexadecimal(const char* format, unsigned number) {
   return text;
 }
 
-// Characters that change the direction of writing could make a message look like another one.
-bool turns_direction(std::string_view character) {
-  if (character.size() != 3 || character[0] != '\xE2') return false;
-  const auto second = static_cast<unsigned char>(character[1]),
-             third = static_cast<unsigned char>(character[2]);
-  return (second == 0x80 && (third == 0x8E || third == 0x8F || (third >= 0xA8 && third <= 0xAE))) ||
-         (second == 0x81 && third >= 0xA6 && third <= 0xA9);
+// Of a character of two or three bytes.
+unsigned code_point_of(std::string_view character) {
+  const auto bits = [&](std::size_t at) { return static_cast<unsigned char>(character[at]) & 0x3Fu; };
+  if (character.size() == 2) return (static_cast<unsigned char>(character[0]) & 0x1Fu) << 6 | bits(1);
+  return (static_cast<unsigned char>(character[0]) & 0x0Fu) << 12 | bits(1) << 6 | bits(2);
 }
 
 std::string escaped_character(std::string_view character) {
@@ -32,12 +30,7 @@ std::string escaped_character(std::string_view character) {
   if (lead == '\r') return "\\r";
   if (lead == '\t') return "\\t";
   if (lead < 0x20 || lead == 0x7F) return hexadecimal("\\x%02x", lead);
-  if (lead == 0xC2 && character.size() == 2 && static_cast<unsigned char>(character[1]) < 0xA0)
-    return hexadecimal("\\u%04x", static_cast<unsigned char>(character[1]));
-  if (turns_direction(character)) {
-    return hexadecimal("\\u%04x", 0x2000u | (static_cast<unsigned char>(character[1]) & 0x3Fu) << 6 |
-                                      (static_cast<unsigned char>(character[2]) & 0x3Fu));
-  }
+  if (acts_on_terminal(character)) return hexadecimal("\\u%04x", code_point_of(character));
   return std::string(character);
 }
 
@@ -62,6 +55,23 @@ std::string escaped(std::string_view& rest, std::size_t most, bool line_breaks) 
 std::string escaped_name(std::string_view text) {
   std::string out = escaped(text, longest_name, false);
   return text.empty() ? out : out + "..";
+}
+
+std::string escaped_json(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  while (!json.empty()) {
+    const std::string_view character = json.substr(0, std::max<std::size_t>(1, utf8_length(json)));
+    if (character == "\x7F") {
+      out += "\\u007f";
+    } else if (character.size() > 1 && acts_on_terminal(character)) {
+      out += hexadecimal("\\u%04x", code_point_of(character));
+    } else {
+      out += character;
+    }
+    json.remove_prefix(character.size());
+  }
+  return out;
 }
 
 std::string with_article(std::string_view noun) {

@@ -137,15 +137,6 @@ void clear_unfinished_folders(const fs::path& folder) {
   }
 }
 
-void refuse_pipes(const fs::path& folder) {
-  std::error_code ignored;  // what cannot be examined is reported when it is opened
-  for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end;
-       entry.increment(ignored)) {
-    std::error_code unknown;
-    if (entry->is_fifo(unknown)) throw IoError(entry->path().string() + " is a pipe, not a file.");
-  }
-}
-
 fs::path temporary_folder() {
   std::error_code problem;
   fs::path folder = fs::temp_directory_path(problem);

@@ -39,9 +39,6 @@ void clear_unfinished_folders(const std::filesystem::path& folder);
 // that a TemporaryFolderBeside has written.
 void recover_folder(const std::filesystem::path& final_path);
 
-// Throws IoError if the folder has a pipe in place of a file: opening one waits for another process.
-void refuse_pipes(const std::filesystem::path& folder);
-
 // Where temporary files go: TMPDIR, or /tmp. Throws IoError if it is not a folder.
 std::filesystem::path temporary_folder();
 

@@ -7,14 +7,29 @@
 #include <cerrno>
 #include <system_error>
 
+#include "registry/files/beneath.hpp"
+
 namespace runner {
 
 std::string last_system_error() { return std::generic_category().message(errno); }
 
-OpenFile::OpenFile(const std::filesystem::path& path) : path_(path) {
-  // Without O_NONBLOCK, opening a pipe would wait for a writer that may never come.
-  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor_ < 0) throw IoError("Cannot open " + path.string() + ": " + last_system_error() + ".");
+// Without O_NONBLOCK, opening a pipe would wait for a writer that may never come.
+constexpr int to_read = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+
+OpenFile::OpenFile(const std::filesystem::path& path)
+    : path_(path), descriptor_(::open(path.c_str(), to_read)) {
+  require_regular();
+}
+
+OpenFile::OpenFile(const std::filesystem::path& folder, const std::filesystem::path& name)
+    : path_(folder / name), descriptor_(open_beneath(folder, name, to_read)) {
+  if (descriptor_ < 0 && left_the_folder(errno))
+    throw IoError(path_.string() + " is a link that leaves the folder " + folder.string() + ".");
+  require_regular();
+}
+
+void OpenFile::require_regular() {
+  if (descriptor_ < 0) throw IoError("Cannot open " + path_.string() + ": " + last_system_error() + ".");
   struct stat status{};
   const bool known = ::fstat(descriptor_, &status) == 0;
   if (known && S_ISREG(status.st_mode)) {
@@ -25,7 +40,7 @@ OpenFile::OpenFile(const std::filesystem::path& path) : path_(path) {
       known ? (S_ISDIR(status.st_mode) ? "is a folder, not a file" : "is not a regular file")
             : "cannot be examined: " + last_system_error();
   ::close(descriptor_);
-  throw IoError(path.string() + " " + problem + ".");
+  throw IoError(path_.string() + " " + problem + ".");
 }
 
 OpenFile::~OpenFile() { ::close(descriptor_); }

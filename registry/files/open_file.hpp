@@ -14,6 +14,8 @@ namespace runner {
 class OpenFile {
  public:
   explicit OpenFile(const std::filesystem::path& path);
+  // A file below a folder that may come from anywhere: no link leads out of it.
+  OpenFile(const std::filesystem::path& folder, const std::filesystem::path& name);
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
   ~OpenFile();
@@ -27,6 +29,8 @@ class OpenFile {
   void read_at(std::size_t position, std::span<std::uint8_t> into) const;
 
  private:
+  void require_regular();
+
   std::filesystem::path path_;
   int descriptor_ = -1;
   std::size_t size_ = 0;

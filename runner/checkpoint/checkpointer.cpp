@@ -60,7 +60,8 @@ void Checkpointer::resumed(const Progress& place) {
     if (newer == folder) break;
     damaged_.insert(newer);
   }
-  for (const std::string& change : environment_changes(read_summary(folder), versions_, ranks_.world.size()))
+  for (const std::string& change :
+       environment_changes(read_summary(folder), versions_, ranks_.world.size(), ranks_.examples_of_rank))
     log::warning("Changed since the checkpoint was written: {}. The results may differ.", change);
 }
 

@@ -29,6 +29,7 @@ class Checkpointer {
     World& world;
     std::set<std::string> sharded_states = {};
     std::chrono::milliseconds timeout{600000};
+    std::int64_t examples_of_rank = 0;  // in a micro-batch, if more ranks mean larger updates
   };
 
   // Rank 0 writes the checkpoint; every rank writes its parts of sharded states. The hooks are called while

@@ -6,7 +6,7 @@ namespace runner {
 
 std::vector<std::string> environment_changes(const CheckpointSummary& checkpoint,
                                              const std::map<std::string, std::string>& versions,
-                                             std::int64_t ranks) {
+                                             std::int64_t ranks, std::int64_t examples_of_rank) {
   std::vector<std::string> changes;
   const auto note = [&](const std::string& what, const std::string& before, const std::string& now) {
     if (before != now) changes.push_back(what + ": " + before + " -> " + now);
@@ -21,6 +21,11 @@ std::vector<std::string> environment_changes(const CheckpointSummary& checkpoint
   for (const std::string& name : names)
     note(name, version_in(checkpoint.versions, name), version_in(versions, name));
   note("ranks", std::to_string(checkpoint.ranks), std::to_string(ranks));
+  if (checkpoint.ranks != ranks && examples_of_rank > 0) {
+    note("examples in a batch of all ranks", std::to_string(checkpoint.ranks * examples_of_rank),
+         std::to_string(ranks * examples_of_rank));
+    changes.back() += ", because distributed.batch is \"rank\"";
+  }
   return changes;
 }
 

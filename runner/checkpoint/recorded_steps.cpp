@@ -1,8 +1,8 @@
 #include "runner/checkpoint/recorded_steps.hpp"
 
-#include <fstream>
-
 #include "registry/base/wording.hpp"
+#include "registry/files/is_missing.hpp"
+#include "registry/files/lines.hpp"
 #include "registry/files/read_json.hpp"
 
 namespace runner {
@@ -23,9 +23,12 @@ std::string difference_text(const std::string& name, const std::string& place, c
 
 RecordedSteps recorded_steps(const std::filesystem::path& run_folder, double after, std::int64_t until) {
   RecordedSteps recorded;
-  std::ifstream file(run_folder / "metrics.jsonl");
-  for (std::string line; std::getline(file, line);) {
-    const Json record = read_json_or_null(line);
+  const std::filesystem::path path = run_folder / "metrics.jsonl";
+  if (is_missing(path)) return recorded;
+  const OpenFile file(path);
+  Lines lines(file);
+  while (const auto line = lines.next()) {
+    const Json record = read_json_or_null(*line);
     if (!record.is_object() || !record.contains("step") || !record["step"].is_number_integer()) continue;
     if (!record.contains("epoch") || !record["epoch"].is_number()) continue;
     const auto step = record["step"].get<std::int64_t>();

@@ -10,6 +10,7 @@
 #include "runner/describe/json.hpp"
 #include "runner/process/failure.hpp"
 #include "runner/resolve/resolve.hpp"
+#include "runner/resolve/sent.hpp"
 #include "runner/terminal/text.hpp"
 
 namespace runner::cli {
@@ -46,17 +47,24 @@ int check(const Arguments& arguments, Session& session) {
   bool all_ok = true;
   for (const std::string& recipe : recipes) {
     Diagnostics found;
-    const auto resolved = resolve_recipe({recipe, session.environment, overrides}, session.registry, found);
+    const auto resolved = resolve_recipe(
+        {.file = recipe, .environment = session.environment, .overrides = overrides, .sends = true},
+        session.registry, found);
     if (resolved && arguments.has("deep")) check_deeply(*resolved, session.registry, found);
     all_ok = all_ok && found.ok();
+    const std::vector<std::string> sent =
+        resolved ? what_is_sent(*resolved, Trusted(session.environment), session.registry)
+                 : std::vector<std::string>();
     if (as_json) {
-      report.push_back({{"recipe", recipe}, {"ok", found.ok()}, {"diagnostics", to_json(found)}});
+      report.push_back(
+          {{"recipe", recipe}, {"ok", found.ok()}, {"diagnostics", to_json(found)}, {"sends", sent}});
       continue;
     }
     session.err << render(found, session.err_style.colour);
     session.err.flush();
     (found.ok() ? session.out : session.err)
         << recipe << ": " << verdict(found, found.ok() ? session.out_style : session.err_style) << "\n";
+    for (const std::string& line : sent) session.out << "  " << line << "\n";
   }
   if (as_json) session.out << dumped({{"ok", all_ok}, {"recipes", report}});
   return all_ok ? Exit::done : Exit::bad_input;
@@ -77,7 +85,8 @@ Command check_command() {
       .run = &check,
       .details =
           "Reads no data and uses no device; --deep opens the data if it is on this machine, and downloads "
-          "nothing.\nExit code 0: all recipes are valid; 2: one has mistakes."};
+          "nothing. Says\nwhich tracker sends which secret where.\nExit code 0: all recipes are valid; 2: "
+          "one has mistakes."};
 }
 
 }  // namespace runner::cli

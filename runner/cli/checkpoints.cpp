@@ -88,7 +88,7 @@ int list(const Arguments& arguments, Session& session) {
     session.out << dumped(to_json(all, best));
     return Exit::done;
   }
-  if (all.empty()) session.out << folder.string() << " has no checkpoint\n";
+  if (all.empty()) session.out << shown_message(folder.string()) << " has no checkpoint\n";
   std::vector<std::pair<std::string, std::string>> rows;
   for (const auto& [summary, readable, damage, obstacle] : all) {
     std::vector<std::string> facts;

@@ -122,11 +122,11 @@ std::optional<int> take_plugin_options(std::vector<std::string>& words, Session&
 // A plugin file that is named must be compatible; incompatible ones in a folder are skipped with a warning.
 // Entries that do not exist are skipped too: the variable may be set for every shell.
 std::optional<int> load_plugins(Session& session) {
+  std::vector<std::string> missing;
   for (const fs::path& entry : plugin_path(session.environment)) {
     std::error_code error;
     if (!fs::exists(entry, error)) {
-      log::warning("{}: there is no file or folder {}; skipping it", plugin_path_variable,
-                   in_quotes(entry.string()));
+      missing.push_back(entry.string());
       continue;
     }
     const bool folder = fs::is_directory(entry, error);
@@ -139,6 +139,9 @@ std::optional<int> load_plugins(Session& session) {
       }
     }
   }
+  if (!missing.empty())
+    log::warning("{}: there is no file or folder {}; skipping {}", plugin_path_variable, listed(missing),
+                 missing.size() == 1 ? "it" : "them");
   Registry with_plugins = Registry::of_linked();
   if (with_plugins.libraries().empty()) return std::nullopt;
   session.registry = std::move(with_plugins);

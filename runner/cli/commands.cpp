@@ -12,7 +12,7 @@ const std::vector<CommandGroup>& command_groups() {
        {watch_command(), runs_command(), report_command(), compare_command(), diff_command(),
         checkpoints_command(), verify_command()}},
       {"Use", {predict_command(), eval_command(), sample_command()}},
-      {"Share", {export_command(), track_command(), plugin_command()}},
+      {"Share", {export_command(), track_command(), plugin_command(), trust_command()}},
       {"Reference",
        {list_command(), describe_command(), show_command(), schema_command(), env_command(),
         completions_command(), docs_command(), complete_command()}}};

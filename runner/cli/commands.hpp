@@ -35,6 +35,7 @@ Command schema_command();
 Command env_command();
 Command doctor_command();
 Command plugin_command();
+Command trust_command();
 Command completions_command();
 Command docs_command();
 Command complete_command();

@@ -120,7 +120,8 @@ int run(const Arguments& arguments, Session& session) {
     write_safetensors(out, {weights.tensors.begin(), weights.tensors.end()}, {{"format", "pt"}},
                       [&](const torch::Tensor& tensor) { weights.give_back(tensor); });
   }
-  session.out << out.string() << ": " << weights.tensors.size() << " tensors of " << chosen.string() << "\n";
+  session.out << shown_message(out.string()) << ": " << weights.tensors.size() << " tensors of "
+              << shown_message(chosen.string()) << "\n";
   return Exit::done;
 }
 

@@ -17,8 +17,11 @@ int run(const Arguments& arguments, Session& session) {
   }
   // Mistakes in the recipe are reported once, not by every rank.
   Diagnostics found;
-  const auto resolved = resolve_recipe(
-      {arguments.get("RECIPE"), session.environment, arguments.all("OVERRIDE")}, session.registry, found);
+  const auto resolved = resolve_recipe({.file = arguments.get("RECIPE"),
+                                        .environment = session.environment,
+                                        .overrides = arguments.all("OVERRIDE"),
+                                        .sends = true},
+                                       session.registry, found);
   if (!resolved) {
     session.err << render(found, session.err_style.colour);
     return Exit::bad_input;

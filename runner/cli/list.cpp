@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "registry/base/utf8.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/options/recipe_files.hpp"
 #include "runner/cli/problem.hpp"
@@ -42,7 +43,7 @@ std::string summary_of(const fs::path& recipe) {
   std::ifstream file(recipe);
   std::string line;
   std::getline(file, line);
-  return line.starts_with("# ") ? line.substr(2) : "";
+  return line.starts_with("# ") ? printable(line.substr(2)) : "";
 }
 
 int list_recipes(bool as_json, Session& session) {
@@ -52,7 +53,7 @@ int list_recipes(bool as_json, Session& session) {
     const auto file = known_recipe(name, session.environment);
     if (!file) continue;  // a name that cannot be typed: "a..b"
     json.push_back({{"name", name}, {"file", file->string()}, {"summary", summary_of(*file)}});
-    rows.emplace_back(session.out_style.cyan(name), summary_of(*file));
+    rows.emplace_back(session.out_style.cyan(printable(name)), summary_of(*file));
   }
   session.out << (as_json ? dumped(json) : two_columns(rows, ""));
   return Exit::done;

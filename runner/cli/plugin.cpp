@@ -8,13 +8,16 @@
 
 #include "registry/base/suggest.hpp"
 #include "registry/base/wording.hpp"
+#include "registry/files/sha256.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/options/data_folders.hpp"
 #include "runner/cli/problem.hpp"
+#include "runner/plugins/find_plugin.hpp"
 #include "runner/plugins/load_plugin.hpp"
 #include "runner/plugins/plugin_error.hpp"
 #include "runner/plugins/read_stamp.hpp"
 #include "runner/plugins/skeleton.hpp"
+#include "runner/plugins/trusted.hpp"
 #include "runner/process/processes.hpp"
 #include "runner/terminal/text.hpp"
 
@@ -51,6 +54,13 @@ int make_skeleton(const std::string& name, const Arguments& arguments, Session& 
                               ? "the folder share/runner/examples/plugin of the installation is missing"
                               : "there is one for: " + joined(kinds));
   return refuse(problem, session);
+}
+
+// Notes that the user trusts the plugin; false if it is none. Runs none of its code.
+bool trust_plugin(const fs::path& file, Trusted& trusted) {
+  if (!read_stamp(file)) return false;
+  trusted.add_plugin(file, sha256_of_file(file));
+  return true;
 }
 
 // The folder that find_package(runner) needs, of this program's installation or build tree.
@@ -101,6 +111,8 @@ int build(const fs::path& folder, const Arguments& arguments, Session& session) 
     if (step.front() == "ctest" && !tested) continue;
     if (run_program(step, session) != 0) return Exit::failed;
   }
+  Trusted trusted(session.environment);  // who builds a plugin trusts it
+  for (const fs::path& library : plugins_on_path({folder})) trust_plugin(library, trusted);
   return Exit::done;
 }
 
@@ -110,14 +122,23 @@ int show(const fs::path& file, Session& session) {
     return refuse({file.string() + " is a shared library, but not a plugin: it has no stamp"}, session);
   const std::string difference = misfit(*stamp);
   session.out << two_columns({{"interface", std::to_string(stamp->interface)},
-                              {"runner", stamp->runner},
-                              {"libtorch", stamp->libtorch},
-                              {"compiler", stamp->compiler},
-                              {"library", stamp->library},
-                              {"build", stamp->build},
+                              {"runner", stamp_text(stamp->runner)},
+                              {"libtorch", stamp_text(stamp->libtorch)},
+                              {"compiler", stamp_text(stamp->compiler)},
+                              {"library", stamp_text(stamp->library)},
+                              {"build", stamp_text(stamp->build)},
                               {"fits", difference.empty() ? "yes" : "no: it " + difference}},
                              "");
   return difference.empty() ? Exit::done : Exit::failed;
+}
+
+int trust(const fs::path& file, Session& session) {
+  Trusted trusted(session.environment);
+  if (!trust_plugin(file, trusted))
+    return refuse({file.string() + " is a shared library, but not a plugin: it has no stamp"}, session);
+  session.out << "trusts " << escaped_name(file.string()) << ", as it is now (" << trusted.path().string()
+              << ")\n";
+  return Exit::done;
 }
 
 int plugin(const Arguments& arguments, Session& session) {
@@ -126,11 +147,12 @@ int plugin(const Arguments& arguments, Session& session) {
     if (action == "new") return make_skeleton(what, arguments, session);
     if (action == "build") return build(what, arguments, session);
     if (action == "show") return show(what, session);
+    if (action == "trust") return trust(what, session);
   } catch (const PluginError& error) {
     return refuse({error.what(), error.hints}, session);
   }
   return refuse(
-      {"unknown action " + in_quotes(action) + "; use new, build or show", {}, "runner plugin --help"},
+      {"unknown action " + in_quotes(action) + "; use new, build, show or trust", {}, "runner plugin --help"},
       session);
 }
 
@@ -142,8 +164,11 @@ Command plugin_command() {
       .summary = "Write, build and examine plugins: components of your own.",
       .arguments =
           {{"ACTION",
-            "\"new\" writes one to start from, \"build\" builds it, \"show\" says what it was built with."},
-           {"WHAT", "For \"new\" the name of the plugin, for \"build\" its folder, for \"show\" its file.",
+            "\"new\" writes one to start from, \"build\" builds it, \"show\" says what it was built with, "
+            "\"trust\" lets recipes in its folder load it."},
+           {"WHAT",
+            "For \"new\" the name of the plugin, for \"build\" its folder, for \"show\" and \"trust\" its "
+            "file.",
             Argument::Count::one, Word::file}},
       .options = {{.name = "kind",
                    .doc = "For \"new\": its kind; default: model.",
@@ -157,7 +182,8 @@ Command plugin_command() {
                   {.name = "test", .doc = "For \"build\": run its tests, too."}},
       .examples = {{"runner plugin new two_towers --kind model", "source, test, CMakeLists.txt and recipe"},
                    {"runner plugin build two_towers --test", "needs CMake and a C++ compiler"},
-                   {"runner two_towers/two_towers.toml", "trains with it"}},
+                   {"runner two_towers/two_towers.toml", "trains with it"},
+                   {"runner plugin trust shared/libmy_loss.so", "one that somebody else has built"}},
       .run = &plugin,
       .details = "docs/extending.md explains plugins step by step.",
       .loads_plugins = false};

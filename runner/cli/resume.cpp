@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <ostream>
 
+#include "registry/base/wording.hpp"
 #include "runner/checkpoint/environment_changes.hpp"
 #include "runner/checkpoint/resume.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/predict/load_run.hpp"
+#include "runner/recipe/plan.hpp"
 #include "runner/recipe/recipe.hpp"
 #include "runner/resolve/recipe_changes.hpp"
 #include "runner/resolve/resolve.hpp"
@@ -41,15 +43,19 @@ std::string shell_quoted(const std::string& word) {
   return quoted + "'";
 }
 
-// One process would train on different batches than the run has so far.
-int refuse_alone(std::int64_t ranks, const fs::path& folder, const Arguments& arguments, Session& session) {
+std::string command_for(std::int64_t ranks, const fs::path& folder, const Arguments& arguments) {
   std::string command = "runner launch -n " + std::to_string(ranks) + " " +
                         shell_quoted((folder / "recipe.toml").string()) + " " +
                         shell_quoted("run.dir=" + escape_references(folder.string()));
   for (const std::string& change : arguments.all("OVERRIDE")) command += " " + shell_quoted(change);
+  return command;
+}
+
+// One process would train on different batches than the run has so far.
+int refuse_alone(std::int64_t ranks, const fs::path& folder, const Arguments& arguments, Session& session) {
   return refuse(
       {"the run used " + std::to_string(ranks) + " ranks, but `runner resume` starts only one process",
-       {"resume it with as many: " + command}},
+       {"resume it with as many: " + command_for(ranks, folder, arguments)}},
       session);
 }
 
@@ -73,23 +79,25 @@ int show_changes(const fs::path& folder, const Value& resolved, const Arguments&
     return std::ranges::any_of(changes, [&](const RecipeChange& change) { return change.effect == effect; });
   };
   const auto noted = noted_start(folder);
-  session.out << folder.string() << ": "
+  const bool force = arguments.has("force");
+  session.out << shown_message(folder.string()) << ": "
               << (found ? "resumes at step " + std::to_string(found->checkpoint.step) + " from " +
-                              found->folder.filename().string()
-                  : noted ? "has no checkpoint yet: starts again from " + noted->string()
+                              escaped_name(found->folder.filename().string())
+                  : noted ? "has no checkpoint yet: starts again from " + shown_message(noted->string())
                           : std::string("has no checkpoint yet: starts over"))
               << "\n";
   session.out << (changes.empty() ? "the recipe is the same\n" : changes_table(changes));
   if (found) {
     CheckpointSummary written = read_summary(found->folder);
-    written.versions.erase("threads");  // known only once the run has started
-    for (const std::string& change : environment_changes(written, versions(), 1))
-      session.out << change << "\n";
+    written.versions.erase("threads");                     // known only once the run has started
+    const std::int64_t ranks = force ? 1 : written.ranks;  // otherwise it is resumed with as many
+    for (const std::string& change : environment_changes(
+             written, versions(), ranks, examples_of_rank(decode_table<Recipe>(resolved, session.registry))))
+      session.out << shown_message(change) << "\n";
+    if (written.ranks > 1 && !force)
+      session.out << "resumed with: " << shown_message(command_for(written.ranks, folder, arguments)) << "\n";
   }
   if (any(OnResume::fixed)) return Exit::bad_input;
-  const bool force = arguments.has("force");
-  if (const std::int64_t ranks = ranks_of(folder); ranks > 1 && !force)
-    return refuse_alone(ranks, folder, arguments, session);
   if (any(OnResume::course) && !force) {
     session.out << "needs --force\n";
     return Exit::bad_input;
@@ -108,8 +116,11 @@ int run(const Arguments& arguments, Session& session) {
                   session);
   overrides.push_back("run.dir=" + escape_references(folder.string()));
   Diagnostics found;
-  const auto resolved =
-      resolve_recipe({folder / "recipe.toml", session.environment, overrides}, session.registry, found);
+  const auto resolved = resolve_recipe({.file = folder / "recipe.toml",
+                                        .environment = session.environment,
+                                        .overrides = overrides,
+                                        .sends = !arguments.has("check")},
+                                       session.registry, found);
   session.err << render(found, session.err_style.colour);
   if (!resolved) return Exit::bad_input;
   if (arguments.has("check")) return show_changes(folder, *resolved, arguments, session);

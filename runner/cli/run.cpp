@@ -34,8 +34,11 @@ int train(const Value& resolved, const Registry& registry, World& world, const T
 int run(const Arguments& arguments, Session& session) {
   const std::string recipe = arguments.get("RECIPE");
   Diagnostics found;
-  const auto resolved =
-      resolve_recipe({recipe, session.environment, arguments.all("OVERRIDE")}, session.registry, found);
+  const auto resolved = resolve_recipe({.file = recipe,
+                                        .environment = session.environment,
+                                        .overrides = arguments.all("OVERRIDE"),
+                                        .sends = true},
+                                       session.registry, found);
   session.err << render(found, session.err_style.colour) << std::flush;
   if (!resolved) return Exit::bad_input;
   for (const Diagnostic& diagnostic : found.all())

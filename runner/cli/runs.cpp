@@ -143,6 +143,7 @@ std::optional<Problem> unknown_key(const std::vector<Row>& rows, const std::vect
     std::vector<std::string> keys{"name", "status", "steps", "best", "duration"};
     for (const Row& row : rows) {
       for (auto& [key, value] : row.run.settings()) keys.push_back(std::move(key));
+      for (const auto& [metric, value] : row.line.last) keys.push_back(metric);
     }
     Problem problem{"no run has a value for " + in_quotes(condition.key), {}, "runner runs --help"};
     if (const auto hint = did_you_mean(condition.key, keys)) problem.hints.push_back(*hint);
@@ -185,7 +186,8 @@ int run(const Arguments& arguments, Session& session) {
     for (const Row& row : rows) list.push_back(to_json(row));
     session.out << dumped(list);
   } else if (rows.empty()) {
-    session.out << (conditions.empty() ? "no run in " : "no matching run in ") << folder.string() << "\n";
+    session.out << (conditions.empty() ? "no run in " : "no matching run in ")
+                << shown_message(folder.string()) << "\n";
   } else {
     print(rows, session);
   }

@@ -24,7 +24,9 @@ namespace {
 
 std::optional<Value> resolved(const SweepPlan& plan, Session& session) {
   Diagnostics found;
-  auto recipe = resolve_recipe({plan.recipe, session.environment, plan.overrides}, session.registry, found);
+  auto recipe = resolve_recipe(
+      {.file = plan.recipe, .environment = session.environment, .overrides = plan.overrides, .sends = true},
+      session.registry, found);
   session.err << render(found, session.err_style.colour);
   return recipe;
 }

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <ostream>
 
+#include "registry/base/wording.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/predict/load_run.hpp"
 #include "runner/resolve/resolve.hpp"
@@ -31,8 +32,11 @@ std::optional<RunEnd> end_of(const std::filesystem::path& folder) {
 int run(const Arguments& arguments, Session& session) {
   const std::filesystem::path folder = find_run(arguments.get("RUN"));
   Diagnostics problems;
-  const auto resolved = resolve_recipe(
-      {folder / "recipe.toml", session.environment, arguments.all("OVERRIDE")}, session.registry, problems);
+  const auto resolved = resolve_recipe({.file = folder / "recipe.toml",
+                                        .environment = session.environment,
+                                        .overrides = arguments.all("OVERRIDE"),
+                                        .sends = true},
+                                       session.registry, problems);
   session.err << render(problems, session.err_style.colour);
   if (!resolved) return Exit::bad_input;
   const Recipe recipe = decode_table<Recipe>(*resolved, session.registry);
@@ -49,8 +53,11 @@ int run(const Arguments& arguments, Session& session) {
     session.out << each.tracker << ": "
                 << (each.nothing_to_do ? "has everything already"
                     : each.complete    ? "has everything now"
-                                       : "not everything could be sent; the rest is kept")
-                << "\n";
+                                       : "not everything could be sent; the rest is kept");
+    if (each.refilled > 0)
+      session.out << "; " << counted(each.refilled, "point") << " came from metrics.jsonl";
+    if (each.missing > 0) session.out << "; it still lacks " << counted(each.missing, "point") << " of it";
+    session.out << "\n";
     complete = complete && each.complete;
   }
   return complete ? Exit::done : Exit::failed;
@@ -59,19 +66,21 @@ int run(const Arguments& arguments, Session& session) {
 }  // namespace
 
 Command track_command() {
-  return {.name = "track",
-          .summary = "Send trackers what they missed during a run.",
-          .arguments = {{"RUN", "A run folder, or the name of a run (its last one).", Argument::Count::one,
-                         Word::file},
-                        {"OVERRIDE", "Changes to its recipe, as for `runner run`: another server.",
-                         Argument::Count::any, Word::override_}},
-          .examples = {{"runner track runs/shapes", "the server is back"},
-                       {"runner track runs/shapes 'tracker.0.url=\"http://10.0.0.2:5000\"'", "it has moved"}},
-          .run = &run,
-          .details =
-              "What a tracker missed is kept in the folder `tracking` of the run. A run that was killed is "
-              "reported to its\ntrackers as failed.\n"
-              "Exit code 0: every tracker has everything; 1: something is left; 2: the recipe is wrong."};
+  return {
+      .name = "track",
+      .summary = "Send trackers what they missed during a run.",
+      .arguments = {{"RUN", "A run folder, or the name of a run (its last one).", Argument::Count::one,
+                     Word::file},
+                    {"OVERRIDE", "Changes to its recipe, as for `runner run`: another server.",
+                     Argument::Count::any, Word::override_}},
+      .examples = {{"runner track runs/shapes", "the server is back"},
+                   {"runner track runs/shapes 'tracker.0.url=\"http://10.0.0.2:5000\"'", "it has moved"}},
+      .run = &run,
+      .details =
+          "What a tracker missed is kept in the folder `tracking` of the run. Points of metrics.jsonl that a "
+          "tracker lacks\nfor another reason are taken from there. A run that was killed is reported to its "
+          "trackers as failed.\n"
+          "Exit code 0: every tracker has everything; 1: something is left; 2: the recipe is wrong."};
 }
 
 }  // namespace runner::cli

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "registry/base/wording.hpp"
 #include "registry/component.hpp"
 
 namespace runner {
@@ -135,7 +136,7 @@ Json to_json(const Descriptor& descriptor) {
 }
 
 std::string dumped(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return escaped_json(json.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace runner

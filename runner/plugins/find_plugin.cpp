@@ -4,6 +4,7 @@
 
 #include "registry/base/suggest.hpp"
 #include "registry/base/wording.hpp"
+#include "registry/files/sha256.hpp"
 #include "runner/plugins/plugin_error.hpp"
 
 namespace runner {
@@ -61,6 +62,18 @@ std::vector<fs::path> libraries_in(const fs::path& folder) {
                     trust_hints("--plugin " + remedy.string()));
 }
 
+// Code in the folder of a recipe came with it: it runs only after the user has said so.
+void require_trust(const std::string& name, const fs::path& file, const TrustedPlaces& places) {
+  if (places.named_by_user(file) || places.list.plugin(file, sha256_of_file(file))) return;
+  const bool changed = places.list.other_build_of(file);
+  throw PluginError(
+      "the recipe loads the plugin " + in_quotes(name) +
+          (changed ? ", which has changed since you trusted it" : ", code that you have not trusted yet"),
+      {"a plugin can do all that you can do; if you trust this one, say so once: runner plugin trust " +
+           shown_message(file.string()),
+       "or for one command: --plugin " + shown_message(file.string())});
+}
+
 }  // namespace
 
 std::vector<fs::path> plugins_on_path(const std::vector<fs::path>& path) {
@@ -94,7 +107,11 @@ fs::path find_plugin(const std::string& name, const Origin& written, const Trust
     for (const fs::path& spelling : spellings(wanted)) {
       const fs::path file = folder / spelling, shown_folder = folder.empty() ? "." : folder;
       if (!is_file(file)) continue;
-      if (!by_recipe || trusted.hold(file)) return file;
+      if (!by_recipe) return file;
+      if (trusted.hold(file)) {
+        require_trust(name, file, trusted);
+        return file;
+      }
       not_trusted(name,
                   lies_inside(file, shown_folder)
                       ? " in " + written.source->name + ", which is outside the recipe's folder"

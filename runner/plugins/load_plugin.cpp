@@ -1,6 +1,7 @@
 #include "runner/plugins/load_plugin.hpp"
 
 #include <dlfcn.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -99,6 +100,27 @@ void require_stamp_that_fits(const fs::path& file) {
   }
 }
 
+// Somebody else could replace a file that everybody can write, or one in such a folder.
+void require_private(const fs::path& file) {
+  struct stat own{}, folder{};
+  const fs::path place = fs::canonical(file).parent_path();
+  if (::stat(file.c_str(), &own) != 0 || ::stat(place.c_str(), &folder) != 0)
+    return;  // said when it is opened
+  const auto refuse = [&](const fs::path& what) {
+    throw PluginError("the plugin " + file.string() + " is not loaded: everybody can write " + what.string(),
+                      {"chmod o-w " + what.string()});
+  };
+  if ((own.st_mode & S_IWOTH) != 0) refuse(file);
+  if ((folder.st_mode & S_IWOTH) == 0) return;
+  if ((folder.st_mode & S_ISVTX) == 0) refuse(place);
+  if (own.st_uid != ::geteuid() && own.st_uid != 0)  // /tmp: a file of one's own cannot be replaced there
+    throw PluginError("the plugin " + file.string() +
+                          " is not loaded: it belongs to another user, and everybody "
+                          "can write " +
+                          place.string(),
+                      {"copy it to a folder of your own"});
+}
+
 void open_and_register(const Library& library) {
   const Loading loading(library);
   open_library(library.path);
@@ -115,6 +137,7 @@ void open_and_register(const Library& library) {
 }  // namespace
 
 void load_plugin(const fs::path& file) {
+  require_private(file);
   require_stamp_that_fits(file);
   static std::deque<Opened> opened;
   const std::string sha256 = sha256_of_file(file);

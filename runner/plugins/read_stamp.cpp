@@ -79,10 +79,9 @@ class ElfFile {
   Elf64_Ehdr header_{};
 };
 
-// The text in a field of fixed size, which may lack its terminating zero.
 template <std::size_t capacity>
 std::string text(const char (&place)[capacity]) {
-  return {place, strnlen(place, capacity)};
+  return stamp_text(place);
 }
 
 }  // namespace

@@ -18,13 +18,16 @@ std::vector<fs::path> plugin_path(const std::map<std::string, std::string>& envi
   return path;
 }
 
+bool TrustedPlaces::named_by_user(const fs::path& file) const {
+  return std::ranges::any_of(plugin_path, [&](const fs::path& entry) { return lies_inside(file, entry); });
+}
+
 bool TrustedPlaces::hold(const fs::path& file) const {
-  return lies_inside(file, recipe_folder.empty() ? "." : recipe_folder) ||
-         std::ranges::any_of(plugin_path, [&](const fs::path& entry) { return lies_inside(file, entry); });
+  return lies_inside(file, recipe_folder.empty() ? "." : recipe_folder) || named_by_user(file);
 }
 
 TrustedPlaces trusted_places(const fs::path& recipe, const std::map<std::string, std::string>& environment) {
-  return {recipe.parent_path(), plugin_path(environment)};
+  return {recipe.parent_path(), plugin_path(environment), Trusted(environment)};
 }
 
 bool written_by_recipe(const Origin& written) {

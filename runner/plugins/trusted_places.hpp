@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "registry/origin.hpp"
+#include "runner/plugins/trusted.hpp"
 
 namespace runner {
 
@@ -18,8 +19,11 @@ std::vector<std::filesystem::path> plugin_path(const std::map<std::string, std::
 struct TrustedPlaces {
   std::filesystem::path recipe_folder;             // of the recipe itself, not of the files that it extends
   std::vector<std::filesystem::path> plugin_path;  // files and folders that the user named
+  Trusted list;                                    // what the user trusts once and for all
 
-  bool hold(const std::filesystem::path& file) const;  // symlinks resolved; false for a missing file
+  // Symlinks are resolved; both are false for a missing file.
+  bool hold(const std::filesystem::path& file) const;
+  bool named_by_user(const std::filesystem::path& file) const;  // on the plugin path
 };
 TrustedPlaces trusted_places(const std::filesystem::path& recipe,
                              const std::map<std::string, std::string>& environment);

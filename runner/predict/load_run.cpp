@@ -10,7 +10,6 @@
 #include "components/models/weights/load_weights.hpp"
 #include "components/weights/sharded_safetensors.hpp"
 #include "registry/base/log.hpp"
-#include "registry/files/folders.hpp"
 #include "registry/files/open_file.hpp"
 #include "registry/files/read_json.hpp"
 #include "runner/checkpoint/checkpoint_store.hpp"
@@ -19,6 +18,7 @@
 #include "runner/recipe/parts.hpp"
 #include "runner/resolve/resolve.hpp"
 #include "runner/runs/data_spec_file.hpp"
+#include "runner/runs/own_files.hpp"
 #include "runner/runs/run_record.hpp"
 
 namespace runner {
@@ -139,7 +139,7 @@ std::unique_ptr<Interpreter> TrainedRun::interpreter() const {
 
 fs::path find_run(const fs::path& run) {
   fs::path folder = find_run_folder(run);
-  refuse_pipes(folder);
+  require_own_files(folder);
   return folder;
 }
 

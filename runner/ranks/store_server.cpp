@@ -1,6 +1,7 @@
 #include "runner/ranks/store_server.hpp"
 
 #include <fcntl.h>
+#include <netdb.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -10,8 +11,10 @@
 #include <array>
 #include <list>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "registry/base/log.hpp"
 #include "runner/ranks/store_contents.hpp"
 #include "runner/ranks/store_protocol.hpp"
 
@@ -43,6 +46,22 @@ struct Connection {
     to_send.clear();
   }
 };
+
+}  // namespace
+
+namespace {
+
+// The address at the other end; "an unknown address" if it has left already.
+std::string peer_of(const FileDescriptor& socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  char host[NI_MAXHOST] = "";
+  if (::getpeername(socket.number(), reinterpret_cast<sockaddr*>(&address), &size) != 0 ||
+      ::getnameinfo(reinterpret_cast<sockaddr*>(&address), size, host, sizeof host, nullptr, 0,
+                    NI_NUMERICHOST) != 0)
+    return "an unknown address";
+  return host;
+}
 
 }  // namespace
 
@@ -176,6 +195,12 @@ class StoreServer::Service {
     if (!same_proof(proof, prove_side(secret_, Side::client, connection.nonce, client_nonce))) {
       send(connection, std::string(proof_bytes, '\0'));
       connection.finished = true;
+      if (!std::exchange(told_of_stranger_, true))
+        log::warning(
+            "A process at {} wanted to join with another secret and was turned away. If it belongs to this "
+            "run, "
+            "give every machine the same secret file.",
+            peer_of(connection.socket));
       return;
     }
     send(connection, prove_side(secret_, Side::store, connection.nonce, client_nonce));
@@ -276,6 +301,7 @@ class StoreServer::Service {
   std::list<Connection> connections_;
   Clock::time_point accept_again_at_{};
   FileDescriptor wake_;
+  bool told_of_stranger_ = false;
   std::jthread thread_;  // last: it uses everything above
 };
 

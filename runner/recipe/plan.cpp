@@ -77,4 +77,8 @@ bool schedule_depends_on_length(const Part<SchedulerKind>& scheduler) {
   });
 }
 
+std::int64_t examples_of_rank(const Recipe& recipe) {
+  return recipe.distributed.batch == BatchOf::rank ? recipe.loader.batch_size : 0;
+}
+
 }  // namespace runner

@@ -45,4 +45,7 @@ Plan make_plan(const TrainSection& train, std::int64_t batch_size, std::int64_t 
 // rates from its first step.
 bool schedule_depends_on_length(const Part<SchedulerKind>& scheduler);
 
+// The examples in a micro-batch of one rank, if more ranks mean larger batches; otherwise 0.
+std::int64_t examples_of_rank(const Recipe& recipe);
+
 }  // namespace runner

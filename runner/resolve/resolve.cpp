@@ -12,6 +12,7 @@
 #include "runner/recipe/recipe.hpp"
 #include "runner/resolve/data_files.hpp"
 #include "runner/resolve/judge_changes.hpp"
+#include "runner/resolve/sent.hpp"
 #include "runner/toml/environment.hpp"
 
 namespace runner {
@@ -44,11 +45,12 @@ DefaultOf defaults_of(const Registry& registry) {
   };
 }
 
-std::optional<Value> loaded(RecipeSources sources, const Registry& registry, Diagnostics& diagnostics) {
+std::optional<Value> loaded(RecipeSources sources, const Registry& registry, Diagnostics& diagnostics,
+                            std::vector<UsedVariable>* used = nullptr) {
   // Until the text is parsed, only its words show what must be hidden.
   for (std::string& name : secret_names(recipe_schema(), registry))
     sources.secret_words.push_back(std::move(name));
-  return load_recipe(sources, defaults_of(registry), diagnostics);
+  return load_recipe(sources, defaults_of(registry), diagnostics, used);
 }
 
 std::optional<Value> conformed(const Value& tree, const RecipeSources& sources, const Registry& registry,
@@ -101,18 +103,22 @@ std::optional<Value> resolve_recipe(const RecipeSources& sources, Registry& regi
                                     Diagnostics& diagnostics, Blanks blanks) {
   const TrustedPlaces trusted = trusted_places(sources.file, sources.environment);
   Diagnostics reading;
-  std::optional<Value> tree = loaded(sources, registry, reading);
+  std::vector<UsedVariable> used;
+  std::optional<Value> tree = loaded(sources, registry, reading, &used);
   if (const auto naming = tree_with_plugins(tree, sources, registry)) {
     load_recipe_plugins(*naming, trusted, registry, diagnostics);
     if (!diagnostics.ok()) return std::nullopt;
     reading = {};
-    tree = loaded(sources, registry, reading);
+    used.clear();
+    tree = loaded(sources, registry, reading, &used);
   }
   for (const Diagnostic& diagnostic : reading.all()) diagnostics.add(diagnostic);
   if (!tree) return std::nullopt;
   auto resolved = conformed(*tree, sources, registry, diagnostics, blanks);
   if (resolved && blanks == Blanks::refused)
     require_trusted_code(*resolved, recipe_schema(), registry, trusted, diagnostics);
+  if (resolved && sources.sends)
+    require_trust_in_servers(*resolved, used, trusted.list, registry, diagnostics);
   return diagnostics.ok() ? std::move(resolved) : std::nullopt;
 }
 

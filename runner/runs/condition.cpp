@@ -1,5 +1,6 @@
 #include "runner/runs/condition.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 #include <variant>
@@ -26,6 +27,8 @@ std::optional<Held> value_of(std::string_view key, const RunRecord& run, const R
   if (key == "steps") return static_cast<double>(line.steps);
   if (key == "duration") return line.seconds;
   if (key == "best") return line.best ? std::optional<Held>(line.best->at.value) : std::nullopt;
+  const auto measured = std::ranges::find(line.last, key, [](const auto& each) { return each.first; });
+  if (measured != line.last.end()) return measured->second;
   const auto setting = run.setting(key);
   return setting ? std::optional<Held>(*setting) : std::nullopt;
 }

@@ -11,6 +11,7 @@
 
 #include "registry/base/log.hpp"
 #include "registry/files/sha256.hpp"
+#include "runner/plugins/trusted.hpp"
 #include "runner/plugins/trusted_code.hpp"
 #include "runner/recipe/recipe.hpp"
 #include "runner/recipe/recipe_walk.hpp"
@@ -64,6 +65,16 @@ std::vector<const Descriptor*> components_of_plugins(Value& resolved, const Regi
   return used;
 }
 
+// The copy has just run as the user wanted it: evaluating the run or resuming it asks for no more.
+void trust_copy(const fs::path& copy, const std::string& sha256) {
+  try {
+    Trusted trusted = Trusted::of_process();
+    if (!trusted.plugin(copy, sha256)) trusted.add_plugin(copy, sha256);
+  } catch (const std::exception& error) {
+    log::info("The plugin {} has to be trusted before it is used again: {}", copy.string(), error.what());
+  }
+}
+
 }  // namespace
 
 Value keep_plugins(Value resolved, const Registry& registry, const RunFolder& folder) {
@@ -86,6 +97,7 @@ Value keep_plugins(Value resolved, const Registry& registry, const RunFolder& fo
     nlohmann::ordered_json entry;
     if (!components.empty()) {
       entry["file"] = copies.of(library->path, library->sha256);
+      trust_copy(folder.file(entry["file"].get<std::string>()), library->sha256);
       names.push_back(Value(Value::Data(entry["file"].get<std::string>())));
     }
     entry.update({{"from", library->path}, {"sha256", library->sha256}, {"components", components}});

@@ -1,10 +1,11 @@
 #include "runner/runs/metrics_file.hpp"
 
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "components/trackers/json_number.hpp"
+#include "registry/files/lines.hpp"
+#include "runner/runs/own_files.hpp"
 #include "runner/runs/whole_number.hpp"
 
 namespace runner {
@@ -64,26 +65,16 @@ class LineReader final : public Json::json_sax_t {
 
 void MetricsFile::read(const std::function<void(const Record&)>& each,
                        const std::function<void()>& restarted) {
-  std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(path_, error);
-  if (error) return;  // no file yet: nothing was measured
-  if (size < position_) {
+  const auto file = open_record(path_);
+  if (!file) return;  // no file yet: nothing was measured
+  if (file->size() < position_) {
     position_ = 0;
     restarted();
   }
-  if (size == position_) return;
-  std::ifstream file(path_, std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(position_));
-  std::string text;
-  std::string block(1 << 20, '\0');
-  while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0) {
-    text.append(block, 0, static_cast<std::size_t>(file.gcount()));
-    std::size_t begin = 0;
-    for (std::size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-      take(std::string_view(text).substr(begin, end - begin), each);
-    }
-    text.erase(0, begin);
-    position_ += begin;
+  Lines lines(*file, position_);
+  while (const auto line = lines.next()) {
+    take(*line, each);
+    position_ = lines.after();
   }
 }
 

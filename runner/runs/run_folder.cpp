@@ -18,6 +18,7 @@
 #include "registry/files/file_lock.hpp"
 #include "registry/files/folders.hpp"
 #include "registry/files/io_error.hpp"
+#include "runner/runs/own_files.hpp"
 
 namespace runner {
 
@@ -122,7 +123,7 @@ class RunFolder::Lock {
   // Retries, because owner() of another process takes the lock for a moment.
   static std::unique_ptr<FileLock> take(const fs::path& folder) {
     try {
-      refuse_pipes(folder);
+      require_own_files(folder);
       auto lock = FileLock::try_lock(folder / lock_name);
       for (int attempt = 0; !lock && attempt < lock_attempts; ++attempt) {
         std::this_thread::sleep_for(lock_pause);

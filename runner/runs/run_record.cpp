@@ -3,14 +3,14 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 #include "components/trackers/json_number.hpp"
+#include "registry/base/log.hpp"
 #include "registry/diagnostics.hpp"
 #include "registry/files/read_json.hpp"
 #include "runner/describe/flatten.hpp"
 #include "runner/runs/metrics_file.hpp"
+#include "runner/runs/own_files.hpp"
 #include "runner/runs/run_folder.hpp"
 #include "runner/runs/whole_number.hpp"
 #include "runner/toml/parse.hpp"
@@ -23,13 +23,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  return text.str();
-}
-
 std::optional<std::time_t> changed(const fs::path& path) {
   struct stat facts{};
   if (::stat(path.c_str(), &facts) != 0) return std::nullopt;
@@ -37,7 +30,7 @@ std::optional<std::time_t> changed(const fs::path& path) {
 }
 
 Value recipe_of(const fs::path& folder) {
-  const std::string text = contents(folder / "recipe.toml");
+  const std::string text = text_of_record(folder / "recipe.toml");
   Diagnostics ignored;
   const auto source = std::make_shared<Source>();
   auto parsed = parse_toml(text, source, 0, ignored);
@@ -134,7 +127,7 @@ RunRecord read_run(const fs::path& folder) {
   run.status = text_at(run.result, "outcome");
   run.message = text_at(run.result, "message");
   if (run.status.empty()) run.status = RunFolder::owner(folder) ? "running" : "unknown";
-  run.stand_in = contents(folder / "STAND-IN-DATA.txt");
+  run.stand_in = text_of_record(folder / "STAND-IN-DATA.txt");
   const auto identity = read_ordered_json_file_or_null(folder / "run.json");
   run.started = identity.is_object() ? integer_at(identity, "started_at") : 0;
   if (run.started == 0) run.started = changed(folder / "recipe.toml").value_or(0);
@@ -143,7 +136,11 @@ RunRecord read_run(const fs::path& folder) {
 
 RunMetrics read_metrics(const fs::path& run_folder) {
   RunMetrics metrics;
-  MetricsFile(run_folder / "metrics.jsonl").read([&](const Record& record) { metrics.add(record); });
+  try {
+    MetricsFile(run_folder / "metrics.jsonl").read([&](const Record& record) { metrics.add(record); });
+  } catch (const IoError& error) {
+    log::warning("{} The rest of it is not read.", error.what());
+  }
   return metrics;
 }
 

@@ -9,7 +9,7 @@
 namespace runner {
 
 std::optional<Value> load_recipe(const RecipeSources& sources, const DefaultOf& default_of,
-                                 Diagnostics& diagnostics) {
+                                 Diagnostics& diagnostics, std::vector<UsedVariable>* used) {
   const std::size_t errors_before = diagnostics.errors();
   int next_layer = 0;
   std::optional<Value> tree = load_inherited(sources.file, next_layer, diagnostics);
@@ -21,7 +21,7 @@ std::optional<Value> load_recipe(const RecipeSources& sources, const DefaultOf& 
     apply_override(argument, argument_layer, merged, default_of, diagnostics);
   }
   if (diagnostics.errors() == errors_before) {
-    resolve_references(merged, sources.environment, default_of, diagnostics);
+    resolve_references(merged, sources.environment, default_of, diagnostics, used);
   }
   hide_lines_naming(sources.secret_words, diagnostics);
   if (diagnostics.errors() > errors_before) return std::nullopt;

@@ -93,6 +93,8 @@ std::shared_ptr<const Source> read_recipe_file(const fs::path& path, const Origi
   // Reading from a named pipe would wait for a writer.
   if (status.type() != fs::file_type::regular && fs::status_known(status))
     return fail("is not a regular file; save the recipe in one");
+  // In /proc, a file without a size may keep its reader waiting.
+  if (fs::file_size(path, error) == 0 && !error) return checked();
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail(std::string("cannot be read: ") + std::strerror(errno ? errno : error.value()));

@@ -65,8 +65,12 @@ void place_at(const Origin& origin, bool from_environment, Value& value) {
 class Resolver {
  public:
   Resolver(Value& tree, const std::map<std::string, std::string>& environment, const DefaultOf& default_of,
-           Diagnostics& diagnostics)
-      : tree_(tree), environment_(environment), default_of_(default_of), diagnostics_(diagnostics) {}
+           Diagnostics& diagnostics, std::vector<UsedVariable>* used)
+      : tree_(tree),
+        environment_(environment),
+        default_of_(default_of),
+        diagnostics_(diagnostics),
+        used_(used) {}
 
   void run() { resolve(tree_); }
 
@@ -292,6 +296,7 @@ class Resolver {
     Diagnostics problems;
     auto held = parse_setting_value(source, offset, 0, problems);
     if (held) {
+      if (set && used_) used_->push_back({name, origin_of_reference(reference, value.origin)});
       place_at(value.origin, set, *held);
       return affordable(value, *held) ? std::move(held) : std::nullopt;
     }
@@ -311,6 +316,7 @@ class Resolver {
   const std::map<std::string, std::string>& environment_;
   const DefaultOf& default_of_;
   Diagnostics& diagnostics_;
+  std::vector<UsedVariable>* used_;
   std::vector<Step> chain_;  // values being filled in, each for the one before
   std::unordered_set<const Value*> done_, failed_;
   std::unordered_map<const Table*, std::unordered_map<std::string_view, std::size_t>> indexes_;
@@ -320,8 +326,9 @@ class Resolver {
 }  // namespace
 
 void resolve_references(Value& tree, const std::map<std::string, std::string>& environment,
-                        const DefaultOf& default_of, Diagnostics& diagnostics) {
-  Resolver(tree, environment, default_of, diagnostics).run();
+                        const DefaultOf& default_of, Diagnostics& diagnostics,
+                        std::vector<UsedVariable>* used) {
+  Resolver(tree, environment, default_of, diagnostics, used).run();
 }
 
 }  // namespace runner

@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "registry/base/log.hpp"
-#include "registry/files/backward_lines.hpp"
 #include "registry/files/is_missing.hpp"
+#include "registry/files/lines.hpp"
 #include "registry/files/open_file.hpp"
 #include "registry/files/read_json.hpp"
 #include "registry/recipe_error.hpp"

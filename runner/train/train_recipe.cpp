@@ -8,10 +8,12 @@
 #include "registry/base/log.hpp"
 #include "registry/recipe_error.hpp"
 #include "runner/checkpoint/checkpointer.hpp"
+#include "runner/checkpoint/environment_changes.hpp"
 #include "runner/engine/runtime/process.hpp"
 #include "runner/inspect/slow_precision.hpp"
 #include "runner/process/failure.hpp"
 #include "runner/process/signals.hpp"
+#include "runner/recipe/plan.hpp"
 #include "runner/resolve/data_files.hpp"
 #include "runner/resolve/resolve.hpp"
 #include "runner/runs/data_spec_file.hpp"
@@ -150,7 +152,8 @@ Checkpointer make_checkpointer(Run& run, const RunFolder& folder, const SavedTex
           run.engine.times(),
           {{"recipe.toml", texts.recipe}, {"data.json", texts.data_files}},
           versions_and_threads(),
-          {run.engine.world(), run.engine.sharded_states(run.stateful), timeout_of(run.recipe.distributed)},
+          {run.engine.world(), run.engine.sharded_states(run.stateful), timeout_of(run.recipe.distributed),
+           examples_of_rank(run.recipe)},
           model_states_hooks(run, &Hook::before_save)};
 }
 

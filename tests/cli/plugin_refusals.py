@@ -54,6 +54,81 @@ class Refusals(PluginCase):
         self.assertEqual(run("check", "-", stdin=text, cwd=outside.parent).returncode, 0)
         self.refused(run("check", "-", stdin=text, cwd=self.folder), "there is no plugin")
 
+    def test_code_beside_a_recipe_runs_only_when_it_is_trusted(self):
+        stranger = {"XDG_CONFIG_HOME": str(self.folder / "config")}
+        shutil.copy(self.library("model"), self.folder)
+        recipe = self.recipe('plugins = ["libmy_model.so"]')
+        kept = self.folder / "kept"
+        self.assertEqual(run(recipe, f"run.dir={kept}", "train.max_steps=2").returncode, 0)
+        harmless = [["check"], ["check", "--deep"], ["show"], ["estimate"], ["data"], ["run", "--dry-run"]]
+        commands = [[*words, recipe] for words in harmless] + [["resume", "--check", kept], ["resume", kept], ["eval", kept], ["predict", kept, "x"],
+                                                               ["verify", kept], ["track", kept]]
+        for command in commands:
+            with self.subTest(command[0]):
+                self.refused(run(*command, **stranger), "code that you have not trusted yet", "runner plugin trust ")
+        remedy = run("check", recipe, **stranger).stderr.split("say so once: runner ")[1].split("\n")[0]
+        self.assertEqual(run(*remedy.split(" "), **stranger).returncode, 0)
+        for command in (["check", recipe], ["resume", "--check", kept], ["eval", kept]):
+            self.assertEqual(run(*command, **stranger).returncode, 0)  # also the copy: it is the same code
+        with (self.folder / "libmy_model.so").open("ab") as library:
+            library.write(b"\0")
+        self.refused(run("check", recipe, **stranger), "which has changed since you trusted it")
+        # A library that loads others from its own folder is other code in each folder.
+        named = self.folder / "named.so"
+        named.write_bytes(self.library("model").read_bytes() + b"$ORIGIN")
+        self.assertEqual(run("plugin", "trust", named, **stranger).returncode, 0)
+        (self.folder / "own.toml").write_text(recipe.read_text().replace("libmy_model.so", "named.so"))
+        self.assertEqual(run("check", self.folder / "own.toml", **stranger).returncode, 0)
+        away = self.folder / "away"
+        away.mkdir()
+        shutil.copy(named, away)
+        shutil.copy(self.folder / "own.toml", away)
+        self.refused(run("check", away / "own.toml", **stranger), "code that you have not trusted yet")
+
+    def test_a_run_remembers_the_code_that_it_has_used(self):
+        user = {"XDG_CONFIG_HOME": str(self.folder / "config")}
+        recipe = self.recipe()
+        done = run(recipe, f"run.dir={self.folder / 'kept'}", "train.max_steps=2", "--plugin", self.library("model"), **user)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        shutil.move(self.folder / "kept", self.folder / "moved")
+        self.assertEqual(run("eval", self.folder / "moved", **user).returncode, 0)
+
+    def test_code_that_everybody_can_write_is_not_loaded(self):
+        shutil.copy(self.library("model"), self.folder)
+        library = self.folder / "libmy_model.so"
+        recipe = self.recipe('plugins = ["libmy_model.so"]')
+        named = (["check", recipe], ["check", recipe, "--plugin", library])
+        for place, mode in ((library, 0o777), (self.folder, 0o777)):
+            before = place.stat().st_mode
+            place.chmod(mode)
+            for words in named:
+                self.refused(run(*words), "everybody can write", f"chmod o-w {place}")
+            listed = run("list", "model", RUNNER_PLUGIN_PATH=str(self.folder))
+            self.assertIn("everybody can write", listed.stderr)
+            self.assertNotIn("my_model", listed.stdout)
+            place.chmod(before)
+        self.assertEqual(run("check", recipe).returncode, 0)
+
+    def test_many_places_that_do_not_exist_are_one_warning(self):
+        listed = run("list", "model", RUNNER_PLUGIN_PATH=":".join(f"/nowhere/{i}" for i in range(2000)))
+        self.assertEqual(listed.returncode, 0)
+        self.assertLess(len(listed.stderr), 2000, listed.stderr[:500])
+        self.assertIn("more", listed.stderr)
+
+    def test_a_stamp_says_nothing_to_the_terminal(self):
+        original = self.library("model").read_bytes()
+        at, _ = section(self.library("model"))
+        forged = bytearray(original)
+        forged[at + 40:at + 56] = b"\x1b]0;owned\x07\x1b[2J"[:16].ljust(16, b"\0")
+        forged[at + 56:at + 66] = b"\x1b[31mred\xc2\x9b"[:10]
+        (self.folder / "forged.so").write_bytes(forged)
+        for words in (["plugin", "show", self.folder / "forged.so"], ["list", "model", "--plugin", self.folder / "forged.so"],
+                      ["list", "model", "--plugin", self.folder]):
+            done = run(*words)
+            self.assertIn("\\x1b", done.stdout + done.stderr)
+            self.assertNotIn("\x1b", done.stdout + done.stderr)
+            self.assertNotIn("\u009b", done.stdout + done.stderr)
+
     def test_stamps_that_do_not_fit(self):
         original = self.library("model").read_bytes()
         at, _ = section(self.library("model"))
@@ -201,7 +276,7 @@ class Refusals(PluginCase):
         listed = run("list", "model", RUNNER_PLUGIN_PATH=f"/nowhere:{self.library('model')}")
         self.assertEqual(listed.returncode, 0, listed.stderr)
         self.assertIn("my_model", listed.stdout)
-        self.assertIn('RUNNER_PLUGIN_PATH: there is no file or folder "/nowhere"; skipping it', listed.stderr)
+        self.assertIn('RUNNER_PLUGIN_PATH: there is no file or folder /nowhere; skipping it', listed.stderr)
         typed = run("list", "model", "--plugin", "/nowhere")
         self.assertEqual(typed.returncode, 2)
         self.assertIn('--plugin: there is no file or folder "/nowhere"', typed.stderr)

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 import struct
 import zlib
 
@@ -23,7 +24,7 @@ run = {{ dir = {json.dumps(str(folder / "run"))} }}
     return ["run", made]
 
 
-@hostile("1000000 values")
+@hostile("250000 values")
 def csv_commas_alone(folder):
     return table(folder, "," * 100_000_000)
 
@@ -33,6 +34,20 @@ def csv_100000_columns(folder):
     names = ",".join(f"c{i}" for i in range(100_000))
     row = ",".join(["1"] * 100_000)
     return table(folder, f"{names}\n{row}\n{row}\n", target="none of them")
+
+
+@hostile("250000 values")
+def csv_million_columns(folder):
+    row = ",".join(["1"] * 1_000_000)
+    return table(folder, ",".join(f"c{i}" for i in range(1_000_000)) + f"\n{row}\n{row}\n{row}\n")
+
+
+@hostile("more than 32 MB")
+def csv_sparse_header(folder):
+    made = table(folder, "a,")
+    largest = max((file for file in folder.iterdir() if file.is_file()), key=lambda file: file.suffix == ".csv")
+    os.truncate(largest, 1 << 30)
+    return made
 
 
 @hostile("has no column")

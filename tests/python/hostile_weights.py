@@ -140,6 +140,12 @@ def torch_save_escapes_in_names(folder):
     return torch_save(folder, b"\x80\x02c" + module + b"\n" + name + b"\n.")
 
 
+@hostile("more objects than any file of weights")
+def torch_save_many_names(folder):
+    names = b"".join(b"X" + struct.pack("<I", 8) + b"%08d" % i + b"K\x01" for i in range(3_000_000))
+    return torch_save(folder, b"\x80\x02}(" + names + b"u.")
+
+
 @hostile("no weights")
 def torch_save_deep(folder):
     return torch_save(folder, b"\x80\x02" + b"]" * 500_000 + b"a" * 499_999 + b".")
@@ -201,6 +207,15 @@ def torchscript_code_bomb(folder):
 @hostile('"save"')
 def torchscript_code_in_capitals(folder):
     return torchscript(folder, {"code/__torch__.PY": f'torch.save(x, "{folder}/owned")\n'.encode()})
+
+
+@hostile('calls "Print"')
+def torchscript_that_prints(folder):
+    code = f"""def forward(self, x):
+  _0 = ops.prim.Print("{ESCAPE!r}")
+  return x
+"""
+    return torchscript(folder, {"code/__torch__.py": code.encode()})
 
 
 @hostile("torch.jit.save")

@@ -11,6 +11,7 @@ import tempfile
 
 import hostile_data  # noqa: F401
 import hostile_recipes  # noqa: F401
+import hostile_runs  # noqa: F401
 import hostile_tokenizers  # noqa: F401
 import hostile_weights  # noqa: F401
 from hostile_files import GENERATORS
@@ -55,7 +56,7 @@ def problems_of(arguments, make, folder, base):
         found.append(f"{seconds:.1f} s")
     if memory > base + largest + MOST_BYTES:
         found.append(f"{memory >> 20} MB for a file of {largest >> 20} MB")
-    if b"\x1b" in said or b"\x07" in said:
+    if b"\x1b" in said or b"\x07" in said or b"\xc2\x9b" in said or b"\xe2\x80\xae" in said:
         found.append("an escape sequence")
     errors = said.count(b": error: ")  # a recipe's are told all at once
     longest = LONGEST_REPORT if make.accepted else max(LONGEST_MESSAGE, errors * LONGEST_MESSAGE // 8)

@@ -54,7 +54,8 @@ def a_machine_that_cannot_join_is_told_why(folder):
     output = stranger.communicate(timeout=300)[0]
     assert stranger.returncode == 1 and "belongs to another run: its secret is not the one given here" in output, output
     launcher.send_signal(signal.SIGTERM)
-    assert launcher.communicate(timeout=300) and launcher.returncode == 128 + signal.SIGTERM
+    said = launcher.communicate(timeout=300)[0]
+    assert launcher.returncode == 128 + signal.SIGTERM and "wanted to join with another secret" in " ".join(said.split()), said
 
     address = free_address()
     twins = [launch_machine(1, address, folder, *common, machines=3) for _ in range(2)]

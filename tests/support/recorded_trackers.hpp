@@ -79,7 +79,7 @@ struct Case {
   RunFacts facts;
 };
 
-constexpr TrackerFacts remote{.remote = true};
+inline const TrackerFacts remote{.remote = true};
 inline const TrackerPatience hasty{.between_sends = 0,
                                    .between_writes = 0,
                                    .first_retry = 0.001,

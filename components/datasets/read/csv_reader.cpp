@@ -36,7 +36,8 @@ std::string without_doubled_quotes(std::string_view text) {
 }
 
 // A wider row means that the file has another separator.
-constexpr std::size_t most_values = 1'000'000;
+constexpr std::size_t most_values = 250'000;
+constexpr std::size_t longest_value = std::size_t{32} << 20;
 
 }  // namespace
 
@@ -111,6 +112,9 @@ void CsvReader::read_value() {
   if (format_.trim) pass_spaces();
   const std::int64_t line = line_;
   const std::string_view value = rest_.starts_with('"') ? quoted_value() : bare_value();
+  if (value.size() > longest_value)
+    fail_at(line, values_.size(),
+            "the value has more than " + std::to_string(longest_value >> 20) + " MB. Is this a table?");
   if (!is_ascii(value) && !is_utf8(value)) {
     fail_at(line, values_.size(), in_quotes(value) + " is not UTF-8. " + encoding_remedy(value));
   }

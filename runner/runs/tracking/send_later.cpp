@@ -5,6 +5,7 @@
 #include "registry/base/log.hpp"
 #include "registry/base/wording.hpp"
 #include "registry/files/file_lock.hpp"
+#include "runner/runs/tracking/missing.hpp"
 #include "runner/runs/tracking/run_facts.hpp"
 #include "runner/runs/tracking/trackers.hpp"
 
@@ -43,9 +44,15 @@ std::vector<SentLater> send_later(std::vector<NamedTracker> trackers, RunFacts f
     const std::string name = each.name;
     SentLater& result = sent.emplace_back(SentLater{.tracker = name});
     try {
-      result.nothing_to_do = result.complete = has_everything(folder, name);
+      if (has_everything(folder, name)) {
+        const State state = TrackerStateFile(folder / (name + ".json")).read();
+        if (!state.empty()) each.tracker->load(state);
+        result.nothing_to_do = result.complete = missing_records(*each.tracker, facts).empty();
+      }
       if (result.nothing_to_do) continue;
-      workers.push_back(std::make_unique<TrackerWorker>(std::move(each), facts, folder, State{}, patience));
+      workers.push_back(std::make_unique<TrackerWorker>(
+          std::move(each), facts, folder, State{}, patience,
+          [&facts](Tracker& tracker) { return missing_records(tracker, facts); }));
       workers.back()->close(end ? std::make_shared<const Item>(*end) : nullptr);
     } catch (const std::exception& error) {  // the others are sent all the same
       log::warning("Tracker {} is skipped: {}", in_quotes(name), error.what());
@@ -53,8 +60,10 @@ std::vector<SentLater> send_later(std::vector<NamedTracker> trackers, RunFacts f
   }
   for (const auto& worker : workers) {
     worker->join();
-    std::ranges::find(sent, worker->name(), &SentLater::tracker)->complete =
-        has_everything(folder, worker->name());
+    SentLater& result = *std::ranges::find(sent, worker->name(), &SentLater::tracker);
+    result.refilled = worker->refilled();
+    result.missing = worker->missing();
+    result.complete = has_everything(folder, worker->name()) && result.missing == 0;
   }
   return sent;
 }

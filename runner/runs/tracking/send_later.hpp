@@ -10,7 +10,9 @@ namespace runner {
 struct SentLater {
   std::string tracker;
   bool nothing_to_do = false;  // it already had everything, including the end of the run
-  bool complete = false;       // it has everything now
+  bool complete = false;       // it has everything now: what was kept, and every point of metrics.jsonl
+  std::size_t refilled = 0;    // points that it got from metrics.jsonl
+  std::size_t missing = 0;     // points of metrics.jsonl that it still lacks
 };
 
 // Sends each tracker of an ended run the data that could not be sent during the run. A tracker that has not

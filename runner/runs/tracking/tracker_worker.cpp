@@ -37,7 +37,7 @@ std::size_t memory_for(const NamedTracker& tracker, const TrackerPatience& patie
 }  // namespace
 
 TrackerWorker::TrackerWorker(NamedTracker tracker, const RunFacts& facts, const std::filesystem::path& folder,
-                             const State& saved, const TrackerPatience& patience)
+                             const State& saved, const TrackerPatience& patience, FindMissing missing)
     : name_(tracker.name),
       essential_(tracker.essential),
       facts_(tracker.facts),
@@ -45,7 +45,8 @@ TrackerWorker::TrackerWorker(NamedTracker tracker, const RunFacts& facts, const 
       run_(facts),
       tracker_(std::move(tracker.tracker)),
       file_(folder / (name_ + ".json")),
-      queue_(memory_for(tracker, patience), open_spool(tracker, facts, folder)) {
+      queue_(memory_for(tracker, patience), open_spool(tracker, facts, folder)),
+      find_missing_(std::move(missing)) {
   if (essential_) {
     tracker_->start(run_);
     keep_place();
@@ -90,6 +91,8 @@ bool TrackerWorker::end(const SharedItem& item) {
     return false;
   }
   queue_.close(off_ && !essential_ ? item : nullptr);  // in memory if the disk is full
+  const std::lock_guard lock(mutex_);
+  if (tracker_) tracker_->hurry(patience_.at_the_end);
   return true;
 }
 
@@ -115,6 +118,11 @@ bool TrackerWorker::ends_within(double seconds) {
 std::string TrackerWorker::join() {
   if (thread_.joinable()) thread_.join();
   return failure_;
+}
+
+std::string TrackerWorker::trouble() const {
+  const std::lock_guard lock(mutex_);
+  return trouble_;
 }
 
 State TrackerWorker::state() const {
@@ -156,7 +164,10 @@ void TrackerWorker::send_all() {
     for (const SharedItem& item : items) {
       if (ended_) break;  // nothing is delivered after the end of the run
       // A separate attempt, so that the end of a run need not wait for both.
-      if (std::holds_alternative<RunEnd>(*item)) attempt([&] { tracker_->flush(); });
+      if (std::holds_alternative<RunEnd>(*item)) {
+        attempt([&] { tracker_->flush(); });
+        refill();
+      }
       attempt([&] { deliver(*item, *tracker_, run_of(run_.folder)); });
       if (const auto* record = std::get_if<Record>(item.get())) last_record_ = record->wall_time;
       ended_ = ended_ || std::holds_alternative<RunEnd>(*item);
@@ -166,9 +177,27 @@ void TrackerWorker::send_all() {
     keep_state();
     queue_.done();
   }
-  if (!ended_) attempt([&] { tracker_->finish(end_of_killed_run()); });
+  if (!ended_) {
+    refill();
+    attempt([&] { tracker_->finish(end_of_killed_run()); });
+  }
   ended_ = true;
   keep_state();
+}
+
+// Before the end of the run is told: nothing can be logged after that.
+void TrackerWorker::refill() {
+  if (!find_missing_) return;
+  std::vector<Record> missing;
+  attempt([&] { missing = find_missing_(*tracker_); });
+  for (const Record& record : missing) {
+    attempt([&] { tracker_->log(record); });
+    refilled_ += record.values.size();
+  }
+  if (missing.empty()) return;
+  attempt([&] { tracker_->flush(); });
+  attempt([&] { missing = find_missing_(*tracker_); });
+  for (const Record& record : missing) still_missing_ += record.values.size();
 }
 
 // Its end time is that of the last record, which may be long ago.
@@ -192,7 +221,11 @@ void TrackerWorker::attempt(Call call) {
       throw LeftForLater("It takes too long to send the rest.");
     try {
       call();
-      if (std::exchange(away_, false)) log::info("Tracker \"{}\" is back.", name_);
+      if (std::exchange(away_, false)) {
+        log::info("Tracker \"{}\" is back.", name_);
+        const std::lock_guard lock(mutex_);
+        trouble_.clear();
+      }
       return;
     } catch (const TrackerUnavailable& error) {
       if (!facts_.remote) throw;
@@ -207,6 +240,10 @@ void TrackerWorker::attempt(Call call) {
 }
 
 void TrackerWorker::note_away(const char* reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    trouble_ = reason;
+  }
   if (std::exchange(away_, true)) return;
   if (std::exchange(told_away_, true)) return log::info("Tracker \"{}\": {}", name_, reason);
   log::warning("Tracker \"{}\": {} Training continues; metrics wait on disk and are sent when it is back.",
@@ -229,7 +266,10 @@ void TrackerWorker::keep_place() {
 
 void TrackerWorker::give_up(const std::string& reason) {
   const std::string what = "Tracker " + in_quotes(name_) + " failed: " + reason;
-  tracker_.reset();
+  {
+    const std::lock_guard lock(mutex_);
+    tracker_.reset();
+  }
   off_ = true;
   if (!essential_) {
     log::warning("{} It is switched off; the run continues without it.", what);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -35,6 +36,9 @@ struct TrackerPatience {
   std::size_t in_memory = 4096;
 };
 
+// The records that a tracker lacks, with the values that it lacks of them.
+using FindMissing = std::function<std::vector<Record>(Tracker&)>;
+
 // One tracker with its own thread and queue. Items for a remote tracker are written to disk first, so that
 // nothing is lost if its server does not answer; other trackers use the disk only if they fall behind.
 class TrackerWorker {
@@ -42,7 +46,7 @@ class TrackerWorker {
   // The spool and the tracker's state are saved in the folder. An essential tracker is started by the
   // constructor, which passes on its exceptions; any other is started in the background.
   TrackerWorker(NamedTracker tracker, const RunFacts& facts, const std::filesystem::path& folder,
-                const State& saved, const TrackerPatience& patience = {});
+                const State& saved, const TrackerPatience& patience = {}, FindMissing missing = {});
   ~TrackerWorker();
   TrackerWorker(const TrackerWorker&) = delete;
   TrackerWorker& operator=(const TrackerWorker&) = delete;
@@ -62,6 +66,11 @@ class TrackerWorker {
   State state() const;  // from any thread
   // The tracker's place() after the last flush(); empty if that could not wait until everything was written.
   State place() const;
+  std::string trouble() const;  // why the last attempt to send something failed, from any thread
+  // After join(): how many points were logged again because they were missing, and how many are missing
+  // still.
+  std::size_t refilled() const { return refilled_; }
+  std::size_t missing() const { return still_missing_; }
   std::size_t waiting() const { return queue_.size(); }
 
  private:
@@ -71,6 +80,7 @@ class TrackerWorker {
 
   void work();
   void send_all();
+  void refill();
   RunEnd end_of_killed_run() const;
   template <class Call>
   void attempt(Call call);
@@ -88,6 +98,8 @@ class TrackerWorker {
   std::unique_ptr<Tracker> tracker_;  // used only by the thread once that runs
   TrackerStateFile file_;
   ItemQueue queue_;
+  const FindMissing find_missing_;
+  std::size_t refilled_ = 0, still_missing_ = 0;
   bool started_ = false, ended_ = false;
   double last_record_ = 0;  // wall time of the last record
   // Used by the training thread.
@@ -97,7 +109,7 @@ class TrackerWorker {
   std::atomic<bool> off_ = false;
   mutable std::mutex mutex_;
   State state_, place_;
-  std::string failure_;
+  std::string failure_, trouble_;
   std::promise<void> over_;
   std::future<void> when_over_ = over_.get_future();
   std::thread thread_;

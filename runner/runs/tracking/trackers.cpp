@@ -187,11 +187,15 @@ void Trackers::finish(Outcome outcome, std::string message) {
   }
   std::string failure;
   for (const auto& worker : workers_) {
-    if (worker->remote() && !worker->ends_within(patience_.silent_end))
+    if (worker->remote() && !worker->ends_within(patience_.silent_end)) {
+      const std::string trouble = worker->trouble();
       log::info(
-          "Waiting for tracker \"{}\": its server is slow. What cannot be sent within about {} seconds "
-          "is kept; send it later with: runner track {}",
-          worker->name(), patience_.at_the_end, run_of(facts_.folder).string());
+          "Waiting for tracker \"{}\": {} What cannot be sent within about {} seconds is kept; send it "
+          "later with: runner track {}",
+          worker->name(), trouble.empty() ? "its server is slow." : trouble,
+          trouble.empty() ? patience_.at_the_end : patience_.outage_at_the_end,
+          run_of(facts_.folder).string());
+    }
     std::string why = worker->join();
     if (failure.empty()) failure = std::move(why);
   }

@@ -83,13 +83,3 @@ TEST_CASE("a folder that was being replaced when the process was killed gets its
   recover_folder(folder / "state");
   CHECK(read_text(folder / "state/file") == "old");
 }
-
-TEST_CASE("a pipe in place of a file is refused by its name", "[io]") {
-  const TemporaryFolder folder;
-  write_file(folder / "log.txt", "text");
-  CHECK_NOTHROW(refuse_pipes(folder.path()));
-  REQUIRE(::mkfifo((folder / "metrics.jsonl").c_str(), 0600) == 0);
-  CHECK_THROWS_AS(refuse_pipes(folder.path()), IoError);
-  CHECK_THROWS_WITH(refuse_pipes(folder.path()),
-                    (folder / "metrics.jsonl").string() + " is a pipe, not a file.");
-}
