@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "components/layers/linear.hpp"
 #include "components/precisions/fp8_linear.hpp"
 #include "components/precisions/precision.hpp"
 #include "registry/base/wording.hpp"
@@ -37,6 +38,10 @@ class Fp8Precision final : public Precision {
       if (const auto* embedding = module->as<torch::nn::Embedding>()) {
         others.insert(embedding->weight.unsafeGetTensorImpl());
       }
+      // An adapter is small and corrects what rounding does to the layer that it sits in.
+      if (const auto* layer = module->as<LinearImpl>(); layer && layer->adapter())
+        for (const torch::Tensor& parameter : layer->parameters())
+          if (!parameter.is_same(layer->weight)) others.insert(parameter.unsafeGetTensorImpl());
     }
     for (const auto& entry : model.named_parameters()) {
       const torch::Tensor& weight = entry.value();
