@@ -56,7 +56,7 @@ struct ModelCommon {
   bool strict = true;
   std::vector<std::string> replace;
   std::vector<std::string> freeze;
-  std::optional<Part<AdapterKind>> adapter;
+  std::optional<Part<AdapterKind>> adapter = {};
 };
 constexpr auto describe(std::type_identity<ModelCommon>) {
   return fields(

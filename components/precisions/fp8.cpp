@@ -2,7 +2,6 @@
 
 #include <set>
 
-#include "components/layers/linear.hpp"
 #include "components/precisions/fp8_linear.hpp"
 #include "components/precisions/precision.hpp"
 #include "registry/base/wording.hpp"
@@ -38,10 +37,12 @@ class Fp8Precision final : public Precision {
       if (const auto* embedding = module->as<torch::nn::Embedding>()) {
         others.insert(embedding->weight.unsafeGetTensorImpl());
       }
-      // An adapter is small and corrects what rounding does to the layer that it sits in.
-      if (const auto* layer = module->as<LinearImpl>(); layer && layer->adapter())
-        for (const torch::Tensor& parameter : layer->parameters())
-          if (!parameter.is_same(layer->weight)) others.insert(parameter.unsafeGetTensorImpl());
+      // What sits in a layer that has a weight itself is an adapter: small, and it corrects what rounding
+      // does.
+      if (module->named_parameters(/*recurse=*/false).contains("weight"))
+        for (const auto& inner : module->children())
+          for (const torch::Tensor& parameter : inner->parameters())
+            others.insert(parameter.unsafeGetTensorImpl());
     }
     for (const auto& entry : model.named_parameters()) {
       const torch::Tensor& weight = entry.value();

@@ -8,6 +8,7 @@
 #include "components/models/weights/peft_folder.hpp"
 #include "components/models/weights/weight_files.hpp"
 #include "components/weights/safetensors.hpp"
+#include "registry/base/log.hpp"
 #include "registry/files/atomic_file.hpp"
 #include "registry/files/mapping_guard.hpp"
 #include "runner/checkpoint/checkpoint_store.hpp"

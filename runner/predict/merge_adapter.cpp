@@ -52,7 +52,7 @@ std::vector<Batch> first_batches(const TrainedRun& run, std::string& what) {
       if (!loaded) break;
       Batch batch = loaded->batch;
       batch.input = batch.input.clone();
-      batch.target = {};
+      batch.target = torch::Tensor();
       for (auto& [name, tensor] : batch.extra) tensor = tensor.clone();
       batches.push_back(std::move(batch));
     }
@@ -62,9 +62,9 @@ std::vector<Batch> first_batches(const TrainedRun& run, std::string& what) {
     what = "random inputs";
     std::vector<std::int64_t> shape = run.data.input_shape;
     shape.insert(shape.begin(), 8);
-    batches.push_back({.input = run.data.vocabulary > 0
-                                    ? torch::randint(run.data.vocabulary, shape, torch::kInt64)
-                                    : torch::randn(shape)});
+    Batch& batch = batches.emplace_back();
+    batch.input = run.data.vocabulary > 0 ? torch::randint(run.data.vocabulary, shape, torch::kInt64)
+                                          : torch::randn(shape);
   }
   return batches;
 }

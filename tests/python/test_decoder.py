@@ -140,7 +140,7 @@ class DecoderTest(ModelCase):
         run("new", "--from", folder, "-o", recipe, "dataset=text", f"dataset.file={self.folder / 'text.txt'}", "dataset.tokenizer=byte", f"dataset.length={LENGTH}")
         run("run", recipe, "train.max_steps=1", "loader.batch_size=2", f"run.dir={out}")
         shutil.rmtree(folder)  # the run keeps what it needs
-        self.assertTrue(run("sample", out, "--tokens", "3", "To be").stdout)
+        self.assertTrue(run("sample", out, "--tokens", "3", "--prompt", "To be").stdout)
         transformers.AutoModelForCausalLM.from_pretrained(out)  # and is a folder that others load
 
     def test_cached_tokens_give_the_same_text(self):
@@ -154,7 +154,7 @@ class DecoderTest(ModelCase):
                 run("new", "--from", folder, "-o", recipe, "dataset=text", f"dataset.file={self.folder / 'text.txt'}", "dataset.tokenizer=byte", f"dataset.length={LENGTH}")
                 run("run", recipe, "train.max_steps=1", "optimizer.lr=0.0", "loader.batch_size=2", f"run.dir={out}")
                 prompt = "To be, or not"
-                said = run("sample", out, "--tokens", "12", "--temperature", "0", prompt).stdout
+                said = run("sample", out, "--tokens", "12", "--temperature", "0", "--prompt", prompt).stdout
                 tokens = list(prompt.encode())
                 with torch.no_grad():
                     for _ in range(12):
