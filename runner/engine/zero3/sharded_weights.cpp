@@ -98,7 +98,7 @@ State ShardedWeights::save() const {
   if (model_.adaptation) {
     std::erase_if(state.tensors,
                   [&](const auto& entry) { return model_.adaptation->base.contains(entry.first); });
-    state.texts["base"] = model_.adaptation->base_checksum;
+    if (world_.is_main()) state.texts["base"] = model_.adaptation->base_checksum;
   }
   return state;
 }
