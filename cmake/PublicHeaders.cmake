@@ -11,6 +11,7 @@ set(registry_headers
 file(GLOB component_headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
      "${PROJECT_SOURCE_DIR}/components/contract/*.hpp")
 list(APPEND component_headers
+  components/adapters/adapter.hpp components/layers/linear.hpp
   components/datasets/dataset.hpp components/hooks/hook.hpp components/losses/loss.hpp
   components/metrics/metric.hpp components/models/model.hpp components/optimizers/optimizer.hpp
   components/precisions/precision.hpp components/schedulers/scheduler.hpp components/tokenizers/tokenizer.hpp

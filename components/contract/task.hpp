@@ -30,6 +30,9 @@ struct ModelFacts {
   std::int64_t side_divisor = 1;  // the height and width of images must be multiples of this
   // Settings that a dataset needs for this model, if it has these settings.
   std::vector<std::pair<std::string, std::string>> dataset_settings = {};
+  // Values of "model_type" in HuggingFace's config.json that this model reads.
+  std::vector<std::string> pretrained_types = {};
+  bool brings_weights = false;  // with its code, so that it is trained without model.weights
 };
 
 }  // namespace runner

@@ -109,7 +109,7 @@ LossFacts facts(const Distillation& settings) {
 }
 
 std::unique_ptr<Loss> build(const Distillation& settings, const LossInputs& inputs) {
-  std::shared_ptr<Model> teacher = settings.teacher.build({inputs.data});
+  std::shared_ptr<Model> teacher = build_structure(settings.teacher, inputs.data);
   const auto loaded = apply_common(*teacher, settings.teacher.common);
   if (loaded) log::info("The teacher: {}", loaded->text());
   return std::make_unique<DistillationLoss>(settings, std::move(teacher), inputs.data.classes);

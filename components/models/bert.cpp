@@ -1,11 +1,11 @@
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <torch/nn/init.h>
 #include <torch/nn/modules/embedding.h>
-#include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>
 
 #include "components/layers/activation_checkpoint.hpp"
 #include "components/layers/attention.hpp"
+#include "components/layers/linear.hpp"
 #include "components/models/data_fit.hpp"
 #include "components/models/model.hpp"
 #include "components/models/weights/pretrained_config.hpp"
@@ -50,8 +50,8 @@ void check(const Bert& bert, Report& report) {
     report.error("width", "must be a multiple of heads, " + std::to_string(bert.heads));
 }
 
-torch::nn::Linear linear(std::int64_t in, std::int64_t out) {
-  torch::nn::Linear layer(in, out);
+Linear linear(std::int64_t in, std::int64_t out) {
+  Linear layer(in, out);
   torch::nn::init::normal_(layer->weight, 0, 0.02);
   torch::nn::init::zeros_(layer->bias);
   return layer;
@@ -96,8 +96,8 @@ class Layer : public torch::nn::Module {
 
   std::int64_t heads_;
   double dropout_;
-  torch::nn::Linear query{nullptr}, key{nullptr}, value{nullptr}, attention_dense{nullptr},
-      intermediate{nullptr}, output_dense{nullptr};
+  Linear query{nullptr}, key{nullptr}, value{nullptr}, attention_dense{nullptr}, intermediate{nullptr},
+      output_dense{nullptr};
   torch::nn::LayerNorm attention_norm{nullptr}, output_norm{nullptr};
 };
 
@@ -147,6 +147,8 @@ class BertModel : public Model, public WeightNames, public Pretrained {
     return classifier(dropped(torch::tanh(pooler(x.select(1, 0)))));
   }
 
+  std::vector<std::string> adapter_targets() const override { return {"query", "value"}; }
+
   void adapt(NamedWeights& weights) const override {
     rename_all(weights, [](const std::string& name) {  // TensorFlow's names
       const auto renamed = [&](std::string_view from, std::string_view to) {
@@ -186,10 +188,10 @@ class BertModel : public Model, public WeightNames, public Pretrained {
   torch::nn::Embedding word_embeddings{nullptr}, position_embeddings{nullptr}, token_type_embeddings{nullptr};
   torch::nn::LayerNorm embedding_norm{nullptr};
   std::vector<std::shared_ptr<Layer>> layers_;
-  torch::nn::Linear pooler{nullptr}, classifier{nullptr};
+  Linear pooler{nullptr}, classifier{nullptr};
 };
 
-ModelFacts facts(const Bert&) { return {.tasks = {Task::sentences}}; }
+ModelFacts facts(const Bert&) { return {.tasks = {Task::sentences}, .pretrained_types = {"bert"}}; }
 
 std::unique_ptr<Model> build(const Bert& settings, const ModelInputs& inputs) {
   Bert bert = settings;

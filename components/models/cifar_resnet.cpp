@@ -1,8 +1,8 @@
 #include <torch/nn/init.h>
-#include <torch/nn/modules/linear.h>
 
 #include <array>
 
+#include "components/layers/linear.hpp"
 #include "components/layers/residual_blocks.hpp"
 #include "components/models/data_fit.hpp"
 #include "components/models/model.hpp"
@@ -28,10 +28,10 @@ class CifarResnetModel : public Model {
         layers_{register_module("layer1", Stage::of<BasicBlock>(16, 16, blocks, 1, Shortcut::padding)),
                 register_module("layer2", Stage::of<BasicBlock>(16, 32, blocks, 2, Shortcut::padding)),
                 register_module("layer3", Stage::of<BasicBlock>(32, 64, blocks, 2, Shortcut::padding))},
-        linear(register_module("linear", torch::nn::Linear(64, outputs))) {
+        linear(register_module("linear", Linear(64, outputs))) {
     for (const auto& module : modules(/*include_self=*/false)) {
       if (auto* layer = module->as<torch::nn::Conv2d>()) torch::nn::init::kaiming_normal_(layer->weight);
-      if (auto* layer = module->as<torch::nn::Linear>()) torch::nn::init::kaiming_normal_(layer->weight);
+      if (auto* layer = module->as<LinearImpl>()) torch::nn::init::kaiming_normal_(layer->weight);
     }
   }
 
@@ -47,7 +47,7 @@ class CifarResnetModel : public Model {
   torch::nn::Conv2d conv1;
   torch::nn::BatchNorm2d bn1;
   std::array<std::shared_ptr<Stage>, 3> layers_;
-  torch::nn::Linear linear;
+  Linear linear;
 };
 
 struct Architecture {

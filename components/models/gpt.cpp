@@ -1,11 +1,11 @@
 #include <torch/nn/init.h>
 #include <torch/nn/modules/embedding.h>
-#include <torch/nn/modules/linear.h>
 
 #include <cmath>
 
 #include "components/layers/activation_checkpoint.hpp"
 #include "components/layers/attention.hpp"
+#include "components/layers/linear.hpp"
 #include "components/layers/tanh_gelu.hpp"
 #include "components/models/data_fit.hpp"
 #include "components/models/language_model.hpp"
@@ -63,25 +63,10 @@ std::string activation_name(GptActivation activation) {
 
 constexpr double deviation = 0.02;
 
-// A linear layer with its weight stored as [in, out], as in GPT-2's files.
-class Conv1d : public torch::nn::Module {
- public:
-  Conv1d(std::int64_t in, std::int64_t out, bool with_bias, double spread) {
-    weight = register_parameter("weight", torch::empty({in, out}));
-    torch::nn::init::normal_(weight, 0, spread);
-    if (with_bias) bias = register_parameter("bias", torch::zeros({out}));
-  }
-
-  torch::Tensor forward(const torch::Tensor& x) const {
-    if (!bias.defined()) return torch::matmul(x, weight);
-    auto shape = x.sizes().vec();
-    shape.back() = weight.size(1);
-    return torch::addmm(bias, x.reshape({-1, x.size(-1)}), weight).view(shape);
-  }
-
- private:
-  torch::Tensor weight, bias;
-};
+// Stored as [in, out], as in GPT-2's files.
+Linear conv1d(std::int64_t in, std::int64_t out, bool bias, double std) {
+  return Linear(LinearOptions{.in = in, .out = out, .bias = bias, .in_out = true, .std = std});
+}
 
 class Norm : public torch::nn::Module {
  public:
@@ -103,10 +88,8 @@ class Attention : public torch::nn::Module {
   Attention(const Gpt& gpt, double residual_spread)
       : heads_(gpt.heads),
         dropout_(gpt.dropout),
-        c_attn(register_module("c_attn",
-                               std::make_shared<Conv1d>(gpt.width, 3 * gpt.width, gpt.bias, deviation))),
-        c_proj(register_module("c_proj",
-                               std::make_shared<Conv1d>(gpt.width, gpt.width, gpt.bias, residual_spread))) {}
+        c_attn(register_module("c_attn", conv1d(gpt.width, 3 * gpt.width, gpt.bias, deviation))),
+        c_proj(register_module("c_proj", conv1d(gpt.width, gpt.width, gpt.bias, residual_spread))) {}
 
   torch::Tensor forward(const torch::Tensor& x, KvCache* cache, std::size_t layer) const {
     const auto parts = c_attn->forward(x).chunk(3, -1);
@@ -119,7 +102,7 @@ class Attention : public torch::nn::Module {
  private:
   std::int64_t heads_;
   double dropout_;
-  std::shared_ptr<Conv1d> c_attn, c_proj;
+  Linear c_attn, c_proj;
 };
 
 class Mlp : public torch::nn::Module {
@@ -127,10 +110,8 @@ class Mlp : public torch::nn::Module {
   Mlp(const Gpt& gpt, double residual_spread)
       : activation_(gpt.activation),
         dropout_(gpt.dropout),
-        c_fc(
-            register_module("c_fc", std::make_shared<Conv1d>(gpt.width, 4 * gpt.width, gpt.bias, deviation))),
-        c_proj(register_module(
-            "c_proj", std::make_shared<Conv1d>(4 * gpt.width, gpt.width, gpt.bias, residual_spread))) {}
+        c_fc(register_module("c_fc", conv1d(gpt.width, 4 * gpt.width, gpt.bias, deviation))),
+        c_proj(register_module("c_proj", conv1d(4 * gpt.width, gpt.width, gpt.bias, residual_spread))) {}
 
   torch::Tensor forward(const torch::Tensor& x) const {
     return torch::dropout(c_proj->forward(activate(c_fc->forward(x))), dropout_, is_training());
@@ -148,7 +129,7 @@ class Mlp : public torch::nn::Module {
 
   GptActivation activation_;
   double dropout_;
-  std::shared_ptr<Conv1d> c_fc, c_proj;
+  Linear c_fc, c_proj;
 };
 
 class Block : public torch::nn::Module {
@@ -188,8 +169,7 @@ class GptModel : public LanguageModel, public WeightNames, public Pretrained {
     }
     ln_f = transformer->register_module("ln_f", std::make_shared<Norm>(gpt.width, gpt.bias));
     if (gpt.tied) return;
-    lm_head = register_module(
-        "lm_head", torch::nn::Linear(torch::nn::LinearOptions(gpt.width, gpt.vocabulary).bias(false)));
+    lm_head = register_module("lm_head", Linear(gpt.width, gpt.vocabulary, /*with_bias=*/false));
     torch::nn::init::normal_(lm_head->weight, 0, deviation);
   }
 
@@ -202,6 +182,7 @@ class GptModel : public LanguageModel, public WeightNames, public Pretrained {
   }
 
   std::int64_t context() const override { return gpt_.context; }
+  std::vector<std::string> adapter_targets() const override { return {"c_attn"}; }
   std::int64_t vocabulary() const override { return gpt_.vocabulary; }
 
   void adapt(NamedWeights& weights) const override { to_gpt_names(weights, gpt_.tied); }
@@ -215,8 +196,10 @@ class GptModel : public LanguageModel, public WeightNames, public Pretrained {
     config.same("vocab_size", 50257, "vocabulary", gpt_.vocabulary);
     config.same("tie_word_embeddings", true, "tied", gpt_.tied);
     config.same("activation_function", std::string("gelu_new"), "activation",
-                activation_name(gpt_.activation));
-    config.only("activation_function", {"\"gelu_new\"", "\"gelu\"", "\"relu\""});
+                activation_name(gpt_.activation),
+                {{"gelu_pytorch_tanh", "gelu_new"}, {"gelu_fast", "gelu_new"}});
+    config.only("activation_function",
+                {"\"gelu_new\"", "\"gelu_pytorch_tanh\"", "\"gelu_fast\"", "\"gelu\"", "\"relu\""});
     if (!gpt_.bias) config.differs("bias", "true");
     config.only("n_inner", {std::to_string(4 * config.integer("n_embd", 768))});
     config.only("layer_norm_epsilon", {"1e-05"});
@@ -239,17 +222,17 @@ class GptModel : public LanguageModel, public WeightNames, public Pretrained {
   }
 
   torch::Tensor logits(const torch::Tensor& x) const {
-    return torch::linear(x, lm_head ? lm_head->weight : wte->weight);
+    return lm_head ? lm_head->forward(x) : torch::linear(x, wte->weight);
   }
 
   Gpt gpt_;
   torch::nn::Embedding wte{nullptr}, wpe{nullptr};
   std::vector<std::shared_ptr<Block>> blocks_;
   std::shared_ptr<Norm> ln_f;
-  torch::nn::Linear lm_head{nullptr};
+  Linear lm_head{nullptr};
 };
 
-ModelFacts facts(const Gpt&) { return {.tasks = {Task::language_model}}; }
+ModelFacts facts(const Gpt&) { return {.tasks = {Task::language_model}, .pretrained_types = {"gpt2"}}; }
 
 std::unique_ptr<Model> build(const Gpt& settings, const ModelInputs& inputs) {
   Gpt gpt = settings;

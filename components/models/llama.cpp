@@ -1,10 +1,10 @@
 #include <ATen/ops/rms_norm.h>
 #include <torch/nn/init.h>
 #include <torch/nn/modules/embedding.h>
-#include <torch/nn/modules/linear.h>
 
 #include "components/layers/activation_checkpoint.hpp"
 #include "components/layers/attention.hpp"
+#include "components/layers/linear.hpp"
 #include "components/layers/rotary.hpp"
 #include "components/models/data_fit.hpp"
 #include "components/models/language_model.hpp"
@@ -66,8 +66,8 @@ void check(const Llama& llama, Report& report) {
   }
 }
 
-torch::nn::Linear projection(std::int64_t in, std::int64_t out) {
-  auto layer = torch::nn::Linear(torch::nn::LinearOptions(in, out).bias(false));
+Linear projection(std::int64_t in, std::int64_t out) {
+  auto layer = Linear(in, out, /*with_bias=*/false);
   torch::nn::init::normal_(layer->weight, 0, 0.02);
   return layer;
 }
@@ -107,7 +107,7 @@ class SelfAttention : public torch::nn::Module {
   static std::int64_t key_width(const Llama& llama) { return llama.width / llama.heads * llama.key_heads; }
 
   std::int64_t heads_, key_heads_;
-  torch::nn::Linear q_proj, k_proj, v_proj, o_proj;
+  Linear q_proj, k_proj, v_proj, o_proj;
 };
 
 class GatedMlp : public torch::nn::Module {
@@ -120,7 +120,7 @@ class GatedMlp : public torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& x) { return down_proj(torch::silu(gate_proj(x)) * up_proj(x)); }
 
  private:
-  torch::nn::Linear gate_proj, up_proj, down_proj;
+  Linear gate_proj, up_proj, down_proj;
 };
 
 class Layer : public torch::nn::Module {
@@ -170,6 +170,7 @@ class LlamaModel : public LanguageModel, public WeightNames, public Pretrained {
   }
 
   std::int64_t context() const override { return llama_.context; }
+  std::vector<std::string> adapter_targets() const override { return {"q_proj", "v_proj"}; }
   std::int64_t vocabulary() const override { return llama_.vocabulary; }
 
   void adapt(NamedWeights& weights) const override {
@@ -215,7 +216,7 @@ class LlamaModel : public LanguageModel, public WeightNames, public Pretrained {
   }
 
   torch::Tensor logits(const torch::Tensor& x) const {
-    return torch::linear(x, lm_head ? lm_head->weight : embed_tokens->weight);
+    return lm_head ? lm_head->forward(x) : torch::linear(x, embed_tokens->weight);
   }
 
   Llama llama_;
@@ -223,10 +224,10 @@ class LlamaModel : public LanguageModel, public WeightNames, public Pretrained {
   torch::nn::Embedding embed_tokens{nullptr};
   std::vector<std::shared_ptr<Layer>> layers_;
   std::shared_ptr<RmsNorm> norm;
-  torch::nn::Linear lm_head{nullptr};
+  Linear lm_head{nullptr};
 };
 
-ModelFacts facts(const Llama&) { return {.tasks = {Task::language_model}}; }
+ModelFacts facts(const Llama&) { return {.tasks = {Task::language_model}, .pretrained_types = {"llama"}}; }
 
 std::unique_ptr<Model> build(const Llama& settings, const ModelInputs& inputs) {
   Llama llama = settings;

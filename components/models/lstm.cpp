@@ -1,11 +1,11 @@
 #include <torch/nn/modules/embedding.h>
-#include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/rnn.h>
 #include <torch/nn/utils/rnn.h>
 
 #include <limits>
 #include <stdexcept>
 
+#include "components/layers/linear.hpp"
 #include "components/models/data_fit.hpp"
 #include "components/models/language_model.hpp"
 
@@ -61,8 +61,8 @@ class Recurrent {
                                         .batch_first(true)
                                         .bidirectional(settings.bidirectional)
                                         .dropout(settings.layers > 1 ? settings.dropout : 0)))),
-        fc(owner.register_module(
-            "fc", torch::nn::Linear(settings.hidden * (settings.bidirectional ? 2 : 1), outputs))) {}
+        fc(owner.register_module("fc", Linear(settings.hidden * (settings.bidirectional ? 2 : 1), outputs))) {
+  }
 
   torch::Tensor embedded(const torch::Tensor& tokens, bool training) {
     return torch::dropout(embedding(tokens), dropout_, training);
@@ -77,7 +77,7 @@ class Recurrent {
  public:
   torch::nn::Embedding embedding;
   torch::nn::LSTM lstm;
-  torch::nn::Linear fc;
+  Linear fc;
 };
 
 class LstmClassifier : public Model {

@@ -1,5 +1,4 @@
-#include <torch/nn/modules/linear.h>
-
+#include "components/layers/linear.hpp"
 #include "components/models/data_fit.hpp"
 #include "components/models/model.hpp"
 
@@ -48,7 +47,7 @@ class MlpModel : public Model {
     widths.push_back(outputs);
     for (const std::int64_t width : widths) {
       const std::string name = "fc" + std::to_string(layers_.size() + 1);
-      layers_.push_back(register_module(name, torch::nn::Linear(inputs, width)));
+      layers_.push_back(register_module(name, Linear(inputs, width)));
       inputs = width;
     }
   }
@@ -63,7 +62,7 @@ class MlpModel : public Model {
   }
 
  private:
-  std::vector<torch::nn::Linear> layers_;
+  std::vector<Linear> layers_;
   Activation activation_;
   double dropout_;
 };

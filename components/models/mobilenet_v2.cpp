@@ -1,11 +1,11 @@
 #include <torch/nn/init.h>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/conv.h>
-#include <torch/nn/modules/linear.h>
 
 #include <algorithm>
 #include <array>
 
+#include "components/layers/linear.hpp"
 #include "components/models/data_fit.hpp"
 #include "components/models/model.hpp"
 
@@ -133,7 +133,7 @@ class MobilenetV2Model : public Model {
     last = features->register_module(std::to_string(blocks_.size() + 1),
                                      std::make_shared<ConvNormActivation>(in, wide, 1, 1, 1));
     head = register_module("classifier", std::make_shared<torch::nn::Module>())
-               ->register_module("1", torch::nn::Linear(wide, outputs));
+               ->register_module("1", Linear(wide, outputs));
     initialise();
   }
 
@@ -159,7 +159,7 @@ class MobilenetV2Model : public Model {
   double dropout_;
   std::shared_ptr<ConvNormActivation> first, last;
   std::vector<std::shared_ptr<InvertedResidual>> blocks_;
-  torch::nn::Linear head{nullptr};
+  Linear head{nullptr};
 };
 
 ModelFacts facts(const MobilenetV2&) { return {.tasks = {Task::images}}; }

@@ -1,8 +1,8 @@
 #include <torch/nn/init.h>
-#include <torch/nn/modules/linear.h>
 
 #include <array>
 
+#include "components/layers/linear.hpp"
 #include "components/layers/residual_blocks.hpp"
 #include "components/models/data_fit.hpp"
 #include "components/models/model.hpp"
@@ -60,7 +60,7 @@ class ResnetModel : public Model {
                           make(in, width, architecture.blocks[i], i == 0 ? 1 : 2, Shortcut::projection));
       in = width * expansion;
     }
-    fc = register_module("fc", torch::nn::Linear(in, outputs));
+    fc = register_module("fc", Linear(in, outputs));
     initialise(settings.zero_init_residual);
   }
 
@@ -92,7 +92,7 @@ class ResnetModel : public Model {
   torch::nn::Conv2d conv1;
   torch::nn::BatchNorm2d bn1;
   std::array<std::shared_ptr<Stage>, 4> layers_;
-  torch::nn::Linear fc{nullptr};
+  Linear fc{nullptr};
 };
 
 constexpr Architecture resnet18{"resnet18", Block::basic, {2, 2, 2, 2}};

@@ -1,8 +1,8 @@
 #include <torch/nn/modules/conv.h>
-#include <torch/nn/modules/linear.h>
 
 #include <stdexcept>
 
+#include "components/layers/linear.hpp"
 #include "components/models/data_fit.hpp"
 #include "components/models/model.hpp"
 
@@ -23,8 +23,8 @@ class SimpleCnnModel : public Model {
   SimpleCnnModel(const ImageShape& image, std::int64_t outputs)
       : conv1(register_module("conv1", convolution(image.channels, 16))),
         conv2(register_module("conv2", convolution(16, 32))),
-        fc1(register_module("fc1", torch::nn::Linear(32 * (image.height / 4) * (image.width / 4), 256))),
-        fc2(register_module("fc2", torch::nn::Linear(256, outputs))) {}
+        fc1(register_module("fc1", Linear(32 * (image.height / 4) * (image.width / 4), 256))),
+        fc2(register_module("fc2", Linear(256, outputs))) {}
 
   torch::Tensor forward(const Batch& batch) override {
     auto x = torch::max_pool2d(torch::relu(conv1(batch.input)), 2);
@@ -40,7 +40,7 @@ class SimpleCnnModel : public Model {
   }
 
   torch::nn::Conv2d conv1, conv2;
-  torch::nn::Linear fc1, fc2;
+  Linear fc1, fc2;
 };
 
 ModelFacts facts(const SimpleCnn&) { return {.tasks = {Task::images}}; }

@@ -1,10 +1,10 @@
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/embedding.h>
-#include <torch/nn/modules/linear.h>
 
 #include <algorithm>
 #include <stdexcept>
 
+#include "components/layers/linear.hpp"
 #include "components/models/data_fit.hpp"
 #include "components/models/model.hpp"
 
@@ -48,12 +48,12 @@ class TabularModel : public Model {
     }
     for (std::size_t i = 0; i < settings.hidden.size(); ++i) {
       const std::string number = std::to_string(i + 1);
-      layers_.push_back(register_module("fc" + number, torch::nn::Linear(inputs, settings.hidden[i])));
+      layers_.push_back(register_module("fc" + number, Linear(inputs, settings.hidden[i])));
       inputs = settings.hidden[i];
       if (settings.batch_norm)
         norms_.push_back(register_module("bn" + number, torch::nn::BatchNorm1d(inputs)));
     }
-    head = register_module("head", torch::nn::Linear(inputs, outputs));
+    head = register_module("head", Linear(inputs, outputs));
   }
 
   torch::Tensor forward(const Batch& batch) override {
@@ -83,9 +83,9 @@ class TabularModel : public Model {
 
   double dropout_;
   std::vector<torch::nn::Embedding> embeddings_;
-  std::vector<torch::nn::Linear> layers_;
+  std::vector<Linear> layers_;
   std::vector<torch::nn::BatchNorm1d> norms_;
-  torch::nn::Linear head{nullptr};
+  Linear head{nullptr};
 };
 
 ModelFacts facts(const Tabular&) { return {.tasks = {Task::table}}; }

@@ -1,6 +1,6 @@
 #include <torch/nn/modules/embedding.h>
-#include <torch/nn/modules/linear.h>
 
+#include "components/layers/linear.hpp"
 #include "components/models/data_fit.hpp"
 #include "components/models/model.hpp"
 
@@ -32,9 +32,8 @@ class TextMeanModel : public Model {
   TextMeanModel(const TextMean& settings, std::int64_t outputs)
       : dropout_(settings.dropout),
         embedding(register_module("embedding", torch::nn::Embedding(settings.vocabulary, settings.width))) {
-    if (settings.hidden > 0) fc1 = register_module("fc1", torch::nn::Linear(settings.width, settings.hidden));
-    fc = register_module("fc",
-                         torch::nn::Linear(settings.hidden > 0 ? settings.hidden : settings.width, outputs));
+    if (settings.hidden > 0) fc1 = register_module("fc1", Linear(settings.width, settings.hidden));
+    fc = register_module("fc", Linear(settings.hidden > 0 ? settings.hidden : settings.width, outputs));
   }
 
   torch::Tensor forward(const Batch& batch) override {
@@ -54,7 +53,7 @@ class TextMeanModel : public Model {
 
   double dropout_;
   torch::nn::Embedding embedding;
-  torch::nn::Linear fc1{nullptr}, fc{nullptr};
+  Linear fc1{nullptr}, fc{nullptr};
 };
 
 ModelFacts facts(const TextMean&) { return {.tasks = {Task::sentences}}; }

@@ -122,6 +122,8 @@ void try_out(Model& model, const std::filesystem::path& file, const DataSpec& da
   }
 }
 
+ModelFacts facts(const Torchscript&) { return {.brings_weights = true}; }
+
 std::unique_ptr<Model> build(const Torchscript& settings, const ModelInputs& inputs) {
   if (settings.file.extension() == ".pt2")
     fail(settings.file,

@@ -1,5 +1,4 @@
 #include <torch/nn/modules/embedding.h>
-#include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/transformer.h>
 #include <torch/nn/modules/transformercoder.h>
 #include <torch/nn/modules/transformerlayer.h>
@@ -7,6 +6,7 @@
 #include <cmath>
 
 #include "components/layers/activation_checkpoint.hpp"
+#include "components/layers/linear.hpp"
 #include "components/models/data_fit.hpp"
 #include "components/models/model.hpp"
 
@@ -71,7 +71,7 @@ class TransformerModel : public Model {
                                                                  settings.layers, settings.decoder_layers)
                                        .dim_feedforward(settings.hidden)
                                        .dropout(settings.dropout)))),
-        fc(register_module("fc", torch::nn::Linear(settings.width, settings.vocabulary))) {}
+        fc(register_module("fc", Linear(settings.width, settings.vocabulary))) {}
 
   // Logits [examples, target positions, vocabulary]. Each position sees the targets before it or, if the
   // batch has no targets, the likeliest tokens that the model itself predicted before it.
@@ -138,7 +138,7 @@ class TransformerModel : public Model {
   std::int64_t target_length_;
   torch::nn::Embedding embedding;
   torch::nn::Transformer transformer;
-  torch::nn::Linear fc;
+  Linear fc;
 };
 
 ModelFacts facts(const Transformer&) { return {.tasks = {Task::translation}}; }

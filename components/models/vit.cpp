@@ -1,15 +1,18 @@
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <torch/nn/init.h>
 #include <torch/nn/modules/conv.h>
-#include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>
 
+#include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "components/layers/activation_checkpoint.hpp"
 #include "components/layers/attention.hpp"
+#include "components/layers/linear.hpp"
 #include "components/models/data_fit.hpp"
 #include "components/models/model.hpp"
+#include "components/models/weights/weight_names.hpp"
 
 namespace runner {
 namespace {
@@ -56,7 +59,7 @@ class SelfAttention : public torch::nn::Module {
   explicit SelfAttention(const Vit& vit) : heads_(vit.heads), dropout_(vit.attention_dropout) {
     in_proj_weight = register_parameter("in_proj_weight", torch::empty({3 * vit.width, vit.width}));
     in_proj_bias = register_parameter("in_proj_bias", torch::zeros({3 * vit.width}));
-    out_proj = register_module("out_proj", torch::nn::Linear(vit.width, vit.width));
+    out_proj = register_module("out_proj", Linear(vit.width, vit.width));
     torch::nn::init::xavier_uniform_(in_proj_weight);
     torch::nn::init::zeros_(out_proj->bias);
   }
@@ -73,7 +76,7 @@ class SelfAttention : public torch::nn::Module {
   std::int64_t heads_;
   double dropout_;
   torch::Tensor in_proj_weight, in_proj_bias;
-  torch::nn::Linear out_proj{nullptr};
+  Linear out_proj{nullptr};
 };
 
 // Layers are numbered as in torchvision's Sequential, which also counts activation and dropout.
@@ -81,8 +84,8 @@ class MlpBlock : public torch::nn::Module {
  public:
   explicit MlpBlock(const Vit& vit)
       : dropout_(vit.dropout),
-        first(register_module("0", torch::nn::Linear(vit.width, vit.hidden))),
-        second(register_module("3", torch::nn::Linear(vit.hidden, vit.width))) {
+        first(register_module("0", Linear(vit.width, vit.hidden))),
+        second(register_module("3", Linear(vit.hidden, vit.width))) {
     for (auto* layer : {&first, &second}) {
       torch::nn::init::xavier_uniform_((*layer)->weight);
       torch::nn::init::normal_((*layer)->bias, 0, 1e-6);
@@ -95,7 +98,7 @@ class MlpBlock : public torch::nn::Module {
   torch::Tensor dropped(const torch::Tensor& x) const { return torch::dropout(x, dropout_, is_training()); }
 
   double dropout_;
-  torch::nn::Linear first, second;
+  Linear first, second;
 };
 
 class EncoderLayer : public torch::nn::Module {
@@ -121,7 +124,7 @@ class EncoderLayer : public torch::nn::Module {
 };
 
 // Dosovitskiy et al. 2020, https://arxiv.org/abs/2010.11929, with torchvision's names and initialisation.
-class VitModel : public Model {
+class VitModel : public Model, public WeightNames {
  public:
   VitModel(const Vit& vit, const ImageShape& image, std::int64_t outputs)
       : vit_(vit),
@@ -141,8 +144,17 @@ class VitModel : public Model {
     }
     ln = encoder->register_module("ln", norm(vit.width));
     head = register_module("heads", std::make_shared<torch::nn::Module>())
-               ->register_module("head", torch::nn::Linear(vit.width, outputs));
+               ->register_module("head", Linear(vit.width, outputs));
     initialise();
+  }
+
+  void adapt(NamedWeights& weights) const override {
+    if (std::ranges::any_of(weights, [](const auto& entry) {
+          return entry.first.find("encoder.layer.0.attention.attention.query") != std::string::npos;
+        }))
+      throw std::runtime_error(
+          "Model \"vit\": the file has the layout of HuggingFace's ViT, whose queries, keys and values are "
+          "separate; this model has torchvision's. Weights of torchvision's vit_b_16 and others fit.");
   }
 
   torch::Tensor forward(const Batch& batch) override {
@@ -173,7 +185,7 @@ class VitModel : public Model {
   torch::nn::Conv2d conv_proj;
   std::vector<std::shared_ptr<EncoderLayer>> layers_;
   torch::nn::LayerNorm ln{nullptr};
-  torch::nn::Linear head{nullptr};
+  Linear head{nullptr};
 };
 
 ModelFacts facts(const Vit& settings) { return {.tasks = {Task::images}, .side_divisor = settings.patch}; }

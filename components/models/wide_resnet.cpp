@@ -1,6 +1,6 @@
 #include <torch/nn/init.h>
-#include <torch/nn/modules/linear.h>
 
+#include "components/layers/linear.hpp"
 #include "components/layers/residual_blocks.hpp"
 #include "components/models/data_fit.hpp"
 #include "components/models/model.hpp"
@@ -79,7 +79,7 @@ class WideResnetModel : public Model {
       }
     }
     bn1 = register_module("bn1", torch::nn::BatchNorm2d(in));
-    fc = register_module("fc", torch::nn::Linear(in, outputs));
+    fc = register_module("fc", Linear(in, outputs));
     for (const auto& module : modules(/*include_self=*/false)) {
       if (auto* layer = module->as<torch::nn::Conv2d>())
         torch::nn::init::kaiming_normal_(layer->weight, 0, torch::kFanOut, torch::kReLU);
@@ -99,7 +99,7 @@ class WideResnetModel : public Model {
   torch::nn::Conv2d conv1;
   std::vector<std::shared_ptr<WideBlock>> blocks_;
   torch::nn::BatchNorm2d bn1{nullptr};
-  torch::nn::Linear fc{nullptr};
+  Linear fc{nullptr};
 };
 
 ModelFacts facts(const WideResnet&) { return {.tasks = {Task::images}}; }

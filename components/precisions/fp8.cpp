@@ -37,6 +37,12 @@ class Fp8Precision final : public Precision {
       if (const auto* embedding = module->as<torch::nn::Embedding>()) {
         others.insert(embedding->weight.unsafeGetTensorImpl());
       }
+      // What sits in a layer that has a weight itself is an adapter: small, and it corrects what rounding
+      // does.
+      if (module->named_parameters(/*recurse=*/false).contains("weight"))
+        for (const auto& inner : module->children())
+          for (const torch::Tensor& parameter : inner->parameters())
+            others.insert(parameter.unsafeGetTensorImpl());
     }
     for (const auto& entry : model.named_parameters()) {
       const torch::Tensor& weight = entry.value();

@@ -26,7 +26,7 @@ Splits Accelerator::open_dataset(const ComponentChoice& dataset) {
 
 std::shared_ptr<Model> Accelerator::build_model(const ComponentChoice& model, const DataSpec& data) {
   const auto part = make_part<ModelKind>(impl_->registry, model.name, model.settings);
-  std::shared_ptr<Model> built = part.build({data});
+  std::shared_ptr<Model> built = build_structure(part, data);
   apply_common(*built, part.common);
   return built;
 }

@@ -1,6 +1,8 @@
 #include "runner/check/deep_check.hpp"
 
+#include "components/models/weights/load_weights.hpp"
 #include "components/models/weights/model_weights.hpp"
+#include "components/models/weights/weights_and_data.hpp"
 #include "registry/base/log.hpp"
 #include "runner/data/loader.hpp"
 #include "runner/data/prepare_splits.hpp"
@@ -79,11 +81,20 @@ void try_single_example(const Recipe& recipe, Blueprint& blueprint, std::int64_t
   }
 }
 
+// Whether the weights that the run starts from exist and fit.
+void check_weights(const Recipe& recipe, const Blueprint& blueprint) {
+  const ModelCommon& common = recipe.model.common;
+  if (!common.weights) return;
+  compare_weights_with_data(common, blueprint.data);
+  match_weights(*bare_sketch(recipe, blueprint.data), *common.weights, common);
+}
+
 }  // namespace
 
 void check_deeply(const Value& resolved, const Registry& registry) {
   const Recipe recipe = decode_table<Recipe>(resolved, registry);
   Blueprint blueprint = draw_blueprint(recipe);
+  check_weights(recipe, blueprint);
   const Inspection found = inspect(recipe, blueprint);
   const auto [batch, data, train_examples] = evaluation_batch(recipe, *blueprint.dataset);
   try_single_example(recipe, blueprint, train_examples);

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "components/models/weights/load_weights.hpp"
 #include "components/trackers/json_number.hpp"
 #include "registry/base/log.hpp"
 #include "registry/base/wording.hpp"
@@ -10,6 +11,7 @@
 #include "runner/engine/runtime/process.hpp"
 #include "runner/predict/load_run.hpp"
 #include "runner/process/input_error.hpp"
+#include "runner/recipe/parts.hpp"
 #include "runner/resolve/resolve.hpp"
 #include "runner/terminal/format.hpp"
 #include "runner/terminal/text.hpp"
@@ -40,7 +42,7 @@ Subject subject_of(const std::string& word, const std::string& weights) {
 
 // All weights come from the file, and what only a training run needs is removed.
 Recipe to_evaluate(Recipe recipe, const Subject& subject) {
-  if (subject.weights) {
+  if (subject.weights && !recipe.model.common.adapter) {
     recipe.model.common.weights = subject.weights;
     recipe.model.common.strict = true;
     recipe.model.common.replace.clear();
@@ -61,7 +63,7 @@ nlohmann::ordered_json to_json(const Evaluation& found, const Run& run, const Su
   nlohmann::ordered_json json{{"recipe", subject.recipe.string()}};
   const auto& weights = run.recipe.model.common.weights;
   if (weights) json["weights"] = weights->string();
-  if (!weights) json["untrained"] = true;
+  if (!weights && !run.recipe.model.facts().brings_weights) json["untrained"] = true;
   json["examples"] = found.examples;
   if (found.unreadable > 0) json["unreadable"] = found.unreadable;
   json["metrics"] = nlohmann::ordered_json::object();
@@ -99,7 +101,16 @@ int run(const Arguments& arguments, Session& session) {
   World world;
   std::unique_ptr<OffloadedWeights> offloaded;
   Run::ModelFactory make_model;
-  if (offload) {
+  if (recipe.model.common.adapter) {
+    if (offload)
+      throw std::runtime_error(
+          "--offload cannot add an adapter to its model: `runner export --merge` writes both as one.");
+    make_model = [&](const Recipe& of, const DataSpec& data) {
+      auto model = build_model(of, data);
+      if (subject.weights) load_weights(*model, *subject.weights, {});
+      return model;
+    };
+  } else if (offload) {
     require_whole_file(recipe.model.common);
     make_model = [&](const Recipe& of, const DataSpec& data) {
       OffloadedModel made = offload_model(of, data, *of.model.common.weights, *offload);
@@ -111,7 +122,7 @@ int run(const Arguments& arguments, Session& session) {
   if (offloaded) offloaded->load();
   if (!assembled.data.eval) throw std::runtime_error("The dataset has no validation set.");
   if (!assembled.data.stand_in.empty()) log::warning(assembled.data.stand_in);
-  if (!recipe.model.common.weights) {
+  if (!recipe.model.common.weights && !recipe.model.facts().brings_weights) {
     log::warning(
         "The network is untrained: no weights are given, so these are the results of a random "
         "initialisation. "

@@ -90,15 +90,36 @@ std::variant<StartingPoint, Problem> start_from_template(const std::string& want
   return problem;
 }
 
+// Whether the dataset of the new recipe has a tokenizer that the user has not chosen.
+bool takes_tokenizer(const StartingPoint& start, const Arguments& arguments,
+                     const std::vector<std::string>& typed, const Registry& registry) {
+  std::string dataset =
+      arguments.has("dataset") ? arguments.get("dataset") : part_in(start.recipe, "dataset", registry);
+  for (const std::string& word : typed) {
+    if (word.starts_with("dataset.tokenizer")) return false;
+    for (const std::string_view key : {"dataset=", "dataset.name="})
+      if (word.starts_with(key)) dataset = word.substr(key.size());
+  }
+  const Descriptor* component = registry.find("dataset", dataset);
+  return component && component->schema().find("tokenizer");
+}
+
 // For pretrained weights: their model, with the settings of their config.json.
 std::variant<StartingPoint, Problem> start_from_pretrained(const Arguments& arguments,
-                                                           const std::string& named, const Session& session) {
+                                                           const std::string& named,
+                                                           const std::vector<std::string>& typed,
+                                                           const Session& session) {
   const PretrainedSettings settings = pretrained_settings(arguments.get("from"), session.registry);
   auto start = named.empty() ? start_from_parts(arguments.get("dataset"), settings.model, session.registry)
                              : start_from_template(named, session);
   if (auto* found = std::get_if<StartingPoint>(&start)) {
     found->overrides.push_back("model=" + quote_toml(settings.model));
     found->overrides.insert(found->overrides.end(), settings.overrides.begin(), settings.overrides.end());
+    if (!settings.tokenizer.empty() && takes_tokenizer(*found, arguments, typed, session.registry))
+      found->overrides.push_back("dataset.tokenizer=" + settings.tokenizer);
+    if (!settings.classes.empty())
+      found->notes.push_back("the weights name their classes " + listed(settings.classes) +
+                             ", in this order; a dataset sorts its classes by name");
   }
   return start;
 }
@@ -116,7 +137,7 @@ std::variant<StartingPoint, Problem> starting_point(const Arguments& arguments, 
       return Problem{"--task needs your data: runner new --task " + arguments.get("task") + " PATH"};
     return start_from_data(arguments.get("task"), named, typed);
   }
-  if (arguments.has("from")) return start_from_pretrained(arguments, named, session);
+  if (arguments.has("from")) return start_from_pretrained(arguments, named, typed, session);
   if (!named.empty()) return start_from_template(named, session);
   if (!arguments.has("dataset") && !arguments.has("model")) return start_from_template(starter, session);
   return start_from_parts(arguments.get("dataset"), arguments.get("model"), session.registry);

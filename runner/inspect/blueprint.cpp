@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "components/models/weights/adapt_model.hpp"
+#include "components/models/weights/load_weights.hpp"
 #include "components/torch/meta_mode.hpp"
 #include "registry/base/byte_size.hpp"
 #include "registry/base/log.hpp"
@@ -31,12 +33,21 @@ Blueprint draw_blueprint(const Recipe& recipe) {
   return {data, sketch_model(recipe, data), std::move(loss), std::move(dataset)};
 }
 
-std::shared_ptr<Model> sketch_model(const Recipe& recipe, const DataSpec& data) {
+std::shared_ptr<Model> bare_sketch(const Recipe& recipe, const DataSpec& data) {
   // On the meta device, code that reads the values of a tensor would read memory that does not exist.
-  if (from_plugin(recipe.model)) return recipe.model.build({data});
+  if (from_plugin(recipe.model)) return build_structure(recipe.model, data);
   MetaMode meta(MetaMode::most_of_a_model);
   const OperatorModeScope scope(meta);
-  return recipe.model.build({data});
+  return build_structure(recipe.model, data);
+}
+
+std::shared_ptr<Model> sketch_model(const Recipe& recipe, const DataSpec& data) {
+  std::shared_ptr<Model> model = bare_sketch(recipe, data);
+  if (!recipe.model.common.adapter) return model;
+  MetaMode meta(MetaMode::most_of_a_model);
+  const OperatorModeScope scope(meta);
+  adapt_sketch(*model, *recipe.model.common.adapter);
+  return model;
 }
 
 Inspection inspect(const Recipe& recipe, Blueprint& blueprint) {
@@ -70,7 +81,8 @@ std::int64_t least_bytes(const Recipe& recipe, std::int64_t weights, bool hollow
                          const torch::Device& device) {
   if (!device.is_cpu()) return weights;
   const DistributedOptions& distributed = recipe.distributed;
-  const std::int64_t gradients = recipe.model.common.freeze.empty() ? weights : 0;
+  const bool all_trained = recipe.model.common.freeze.empty() && !recipe.model.common.adapter;
+  const std::int64_t gradients = all_trained ? weights : 0;
   std::int64_t rank = weights + gradients;
   if (!world.alone() && distributed.strategy == RankStrategy::zero2)
     rank = weights + gradients / world.size();

@@ -31,6 +31,8 @@ void require_memory(const Recipe& recipe, const DataSpec& data, const World& wor
 // Models of plugins are always built with memory, because their code may read the values of its tensors.
 bool from_plugin(const Part<ModelKind>& model);
 
+// Without its adapter, as the file of its weights has it.
+std::shared_ptr<Model> bare_sketch(const Recipe& recipe, const DataSpec& data);
 std::shared_ptr<Model> sketch_model(const Recipe& recipe, const DataSpec& data);
 
 }  // namespace runner

@@ -12,7 +12,9 @@ namespace runner {
 // its config.json describes, and the settings that differ from the defaults.
 struct PretrainedSettings {
   std::string model;
-  std::vector<std::string> overrides;  // "model.layers=32" .. "model.weights=.."
+  std::vector<std::string> overrides;     // "model.layers=32" .. "model.weights=.."
+  std::string tokenizer = {};             // dataset.tokenizer as TOML; empty: the folder has none
+  std::vector<std::string> classes = {};  // by their numbers; empty: the weights name none
 };
 
 // Throws std::runtime_error if no model fits, or if it does not support what config.json asks for.

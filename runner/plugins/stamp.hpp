@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "components/adapters/adapter.hpp"
 #include "components/contract/example_random.hpp"
 #include "components/contract/histogram.hpp"
 #include "components/contract/interval.hpp"
@@ -16,6 +17,7 @@
 #include "components/contract/weights.hpp"
 #include "components/datasets/dataset.hpp"
 #include "components/hooks/hook.hpp"
+#include "components/layers/linear.hpp"
 #include "components/losses/loss.hpp"
 #include "components/metrics/metric.hpp"
 #include "components/models/language_model.hpp"
@@ -52,7 +54,7 @@ struct PluginStamp {
   char compiler[48] = {};  // informational; g++ and clang are compatible
   char library[24] = {};   // which C++ library, and which of its ABIs
   char build[24] = {};     // what affects the layout of types: assertions, debug containers, sanitizers
-  Type types[96] = {};     // sizes of the types that plugin and program share
+  Type types[128] = {};    // sizes of the types that plugin and program share
 };
 
 namespace detail {
@@ -171,6 +173,10 @@ constexpr PluginStamp own_stamp() {
       .add("GroupRule", sizeof(GroupRule))
       .add("KvCache", sizeof(KvCache))
       .add("LanguageModel", sizeof(LanguageModel))
+      .add("Adaptation", sizeof(Adaptation))
+      .add("LinearImpl", sizeof(LinearImpl))
+      .add("LinearOptions", sizeof(LinearOptions))
+      .add("LayerAdapter", sizeof(LayerAdapter))
       .add("ExampleRef", sizeof(ExampleRef))
       .add("ColumnDetails", sizeof(ColumnDetails))
       .add("SplitDetails", sizeof(SplitDetails))
@@ -187,6 +193,7 @@ constexpr PluginStamp own_stamp() {
       .add("RunFacts", sizeof(RunFacts))
       .add("RunEnd", sizeof(RunEnd))
       .add_kind<ModelKind>()
+      .add_kind<AdapterKind>()
       .add_kind<DatasetKind>()
       .add_kind<TransformKind>()
       .add_kind<LossKind>()

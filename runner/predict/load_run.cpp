@@ -188,6 +188,9 @@ std::optional<TrainedRun> load_run(const TrainedSource& source, Registry& regist
   if (!resolved) return std::nullopt;
   Recipe recipe = decode_table<Recipe>(*resolved, registry);
 
+  // A run that started from pretrained weights keeps their config.json, so these need not be there any more.
+  if (!recipe.model.common.adapter && fs::exists(folder / "config.json"))
+    recipe.model.common.weights = folder;
   const std::optional<DataSpec> saved = saved_data(folder);
   LearntData learnt = learnt_data(folder, saved);
   auto dataset = build_dataset(recipe, learnt);
@@ -199,11 +202,16 @@ std::optional<TrainedRun> load_run(const TrainedSource& source, Registry& regist
   const DataSpec data = saved ? *saved : after(transforms, dataset->spec(), /*training=*/true);
 
   apply(ProcessSettings{.threads = recipe.run.threads, .deterministic = recipe.run.deterministic});
+  if (source.offload && recipe.model.common.adapter)
+    throw std::runtime_error(
+        "--offload cannot add an adapter to its model: `runner export --merge` writes both as one, for "
+        "model.weights of another recipe.");
   auto world = std::make_unique<World>();
   Engine engine(engine_options(recipe), *world);
   auto [model, offloaded] = source.offload
                                 ? offload_model(recipe, data, weights, *source.offload)
                                 : OffloadedModel{.model = build_bare_model(recipe, data), .weights = nullptr};
+  if (recipe.model.common.adapter) apply_common(*model, recipe.model.common);
   if (!offloaded) load_weights(*model, weights, {});
   engine.prepare(model);
   if (offloaded) offloaded->load();

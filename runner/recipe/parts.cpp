@@ -71,7 +71,7 @@ std::unique_ptr<Loss> build_loss(const Recipe& recipe, const DataSpec& data,
 
 std::shared_ptr<Model> build_bare_model(const Recipe& recipe, const DataSpec& data) {
   torch::manual_seed(static_cast<std::uint64_t>(recipe.run.seed));
-  return recipe.model.build({data});
+  return build_structure(recipe.model, data);
 }
 
 std::shared_ptr<Model> build_model(const Recipe& recipe, const DataSpec& data) {

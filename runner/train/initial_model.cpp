@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "components/models/weights/adapt_model.hpp"
 #include "components/models/weights/load_weights.hpp"
 #include "registry/base/log.hpp"
 #include "registry/files/folders.hpp"
@@ -33,6 +34,7 @@ InitialModel from_rank_0(const Recipe& recipe, const DataSpec& data, const World
   InitialModel initial{.values = {.from = From::rank_0}};
   if (!world.is_main()) {
     initial.model = build_hollow_model(recipe, data);
+    if (recipe.model.common.adapter) adapt_sketch(*initial.model, *recipe.model.common.adapter);
     freeze_parameters(*initial.model, recipe.model.common.freeze);
     return initial;
   }
@@ -83,6 +85,9 @@ InitialModel from_weights_file(const Recipe& recipe, const DataSpec& data, World
 
 InitialModel build_initial_model(const Recipe& recipe, const DataSpec& data, World& world, bool resumes) {
   const bool in_parts = !world.alone() && recipe.distributed.strategy == RankStrategy::zero3;
+  // A checkpoint of an adapter holds nothing else.
+  if (recipe.model.common.adapter)
+    return in_parts ? from_rank_0(recipe, data, world) : InitialModel{build_model(recipe, data)};
   if (resumes) {
     InitialModel initial = in_parts ? InitialModel{build_hollow_model(recipe, data), {.from = From::nowhere}}
                                     : InitialModel{build_bare_model(recipe, data)};

@@ -14,10 +14,10 @@ struct InitialModel {
   ParameterValues values = {};
 };
 
-// If the run resumes, all values come from the checkpoint: the weights file is not read and may be gone. With
-// strategy = "zero3" no rank has memory for all parameters: they come from the weights file, of which each
-// rank reads only what it keeps, or from rank 0, which initialises them in a temporary file. Every rank takes
-// part.
+// If the run resumes, all values come from the checkpoint, unless an adapter is trained: the weights file is
+// not read and may be gone. With strategy = "zero3" no rank has memory for all parameters: they come from the
+// weights file, of which each rank reads only what it keeps, or from rank 0, which initialises them in a
+// temporary file. Every rank takes part.
 InitialModel build_initial_model(const Recipe& recipe, const DataSpec& data, World& world, bool resumes);
 
 }  // namespace runner

@@ -4,6 +4,7 @@
 
 #include "components/contract/example_random.hpp"
 #include "components/models/weights/load_weights.hpp"
+#include "components/models/weights/peft_folder.hpp"
 #include "runner/train/feed.hpp"
 
 namespace runner {
@@ -50,7 +51,13 @@ void save_run_weights(Run& run, const std::string& name, const std::filesystem::
   }
   const std::filesystem::path folder = path.parent_path().empty() ? "." : path.parent_path();
   const std::vector<NamedTensor> all = run.engine.full_weights(folder);  // every rank takes part
-  if (run.engine.world().is_main()) save_weights(all, path, metadata);
+  if (!run.engine.world().is_main()) return;
+  const Adaptation* adaptation = run.engine.model().adaptation.get();
+  if (!adaptation) return save_weights(all, path, metadata);
+  std::vector<NamedTensor> trained = all;
+  std::erase_if(trained, [&](const NamedTensor& each) { return adaptation->base.contains(each.name); });
+  save_weights(trained, path, metadata);
+  if (path.filename() == "model.safetensors") write_peft_folder(folder / "adapter", *adaptation, all);
 }
 
 }  // namespace runner

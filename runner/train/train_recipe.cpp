@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 
+#include "components/models/weights/weights_and_data.hpp"
 #include "registry/base/log.hpp"
 #include "registry/recipe_error.hpp"
 #include "runner/checkpoint/checkpointer.hpp"
@@ -135,12 +136,16 @@ void describe_run(const RunFolder& folder, const Run& run, const SavedTexts& tex
   folder.write("data.json", texts.data_files);
   folder.write("data_spec.json", write_data_spec(run.data.train->spec()));
   if (!run.data.learned.empty()) folder.write("dataset.json", run.data.learned);
+  const ModelCommon& model = run.recipe.model.common;
+  const std::string config = model.adapter ? "" : config_of_trained(model, run.data.train->spec());
+  if (!config.empty()) folder.write("config.json", config);
   if (!run.data.stand_in.empty()) folder.write("STAND-IN-DATA.txt", run.data.stand_in + "\n");
   // Of an earlier attempt: they would be taken for this one's, if it is killed or does not write them.
   std::vector<std::string> stale{"result.json", "model.safetensors"};
   for (const KeptWeights* weights : kept_weights(run)) stale.push_back(weights->name + ".safetensors");
   if (!run.best) stale.emplace_back("best.safetensors");
   if (run.data.learned.empty()) stale.emplace_back("dataset.json");
+  if (config.empty()) stale.emplace_back("config.json");
   if (run.data.stand_in.empty()) stale.emplace_back("STAND-IN-DATA.txt");
   for (const std::string& name : stale) fs::remove(folder.file(name));
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "components/datasets/selection.hpp"
+#include "components/models/weights/weights_and_data.hpp"
 #include "components/optimizers/groups.hpp"
 #include "registry/base/log.hpp"
 #include "runner/engine/runtime/process.hpp"
@@ -113,6 +114,7 @@ Run::Run(const Recipe& recipe_, World& world, const std::optional<EarlierPlan>& 
       divergence(recipe.train.on_divergence, engine.precision().skips_updates()),
       generators(engine.device()) {
   const DataSpec spec = data.train->spec();
+  if (!make_model && world.is_main()) compare_weights_with_data(recipe.model.common, spec);
   if (!make_model) require_memory(recipe, spec, world, engine.device());
   std::optional<ReturnFreedMemory> bounded;  // whole tensors are temporary, only slices stay
   if (recipe.distributed.strategy == RankStrategy::zero3 && !world.alone()) bounded.emplace();

@@ -170,6 +170,73 @@ class HuggingFace(ModelCase):
         self.assertIn('"t5"', done.stderr)
         self.assertNotEqual(done.returncode, 0)
 
+    def test_a_new_recipe_has_the_tokenizer_and_the_classes_of_the_folder(self):
+        from tokenizers import Tokenizer, models, pre_tokenizers
+
+        folder, recipe, text = self.folder / "theirs", self.folder / "new.toml", self.folder / "text.txt"
+        text.write_text("to be or not to be that is the question " * 20)
+        words = {word: i for i, word in enumerate(["[UNK]", "to", "be", "or", "not", "that", "is", "the", "question"])}
+        tokenizer = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
+        tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+        transformers.GPT2LMHeadModel(gpt_config()).save_pretrained(folder)
+        tokenizer.save(str(folder / "tokenizer.json"))
+        run("new", "--from", folder, "-o", recipe, f"dataset.file={text}", f"dataset.length={LENGTH}")
+        written = run("show", recipe).stdout
+        self.assertIn(str(folder / "tokenizer.json"), written)
+        self.assertNotIn("trained with", run("check", "--deep", recipe).stderr)
+        # Another tokenizer gives other tokens the numbers of these.
+        said = run("check", "--deep", recipe, 'dataset.tokenizer={ name = "byte" }', "model.vocabulary=256").stderr
+        self.assertEqual(said, "")  # as many tokens as the weights have
+        said = run("check", "--deep", recipe, 'dataset.tokenizer={ name = "char" }').stderr
+        self.assertIn("a token means another word", said)
+        self.assertIn(str(folder / "tokenizer.json"), said)
+
+        shutil.rmtree(folder)
+        config = bert_config()
+        config.num_labels, config.id2label = 2, {0: "positive", 1: "negative"}
+        transformers.BertForSequenceClassification(config).save_pretrained(folder)
+        for name in ("negative", "positive"):
+            (self.folder / name).write_text(f"{name} film\n" * 8)
+        files = [f"dataset.files.{name}={self.folder / name}" for name in ("negative", "positive")]
+        done = run("new", "--from", folder, "-o", recipe, "-f", "dataset.tokenizer=byte", f"dataset.length={LENGTH}", *files)
+        self.assertIn('"positive", "negative"', done.stderr)
+        done = run("check", "--deep", recipe, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("another's name", done.stderr)
+        run("check", "--deep", recipe, 'model.replace=["classifier"]')
+        for name, other in (("negative", "b"), ("positive", "a")):
+            (self.folder / name).rename(self.folder / other)
+        out = self.folder / "run"
+        run("run", recipe, "~dataset.files", f"dataset.files.a={self.folder / 'a'}", f"dataset.files.b={self.folder / 'b'}", "train.max_steps=1", "loader.batch_size=2", f"run.dir={out}")
+        self.assertEqual(json.loads((out / "config.json").read_text())["id2label"], {"0": "a", "1": "b"})
+
+    def test_messages_say_what_helps(self):
+        folder, recipe = self.folder / "theirs", self.folder / "new.toml"
+        config = bert_config()
+        transformers.BertModel(config).save_pretrained(folder)  # without the head
+        for name in ("a", "b"):
+            (self.folder / name).write_text(f"{name} film\n" * 8)
+        files = [f"dataset.files.{name}={self.folder / name}" for name in ("a", "b")]
+        run("new", "--from", folder, "-o", recipe, "dataset.tokenizer=byte", f"dataset.length={LENGTH}", *files)
+        said = run("check", "--deep", recipe, check=False).stderr
+        self.assertIn('model.replace = ["classifier"]', said)
+        run("check", "--deep", recipe, 'model.replace=["classifier"]')
+        said = run("check", "--deep", recipe, "model.weights=nowhere.safetensors", check=False).stderr
+        self.assertIn("nowhere.safetensors", said)
+
+        shutil.rmtree(folder)
+        transformers.GPT2LMHeadModel(gpt_config(activation_function="gelu_pytorch_tanh")).save_pretrained(folder)
+        (self.folder / "text.txt").write_text("To be, or not to be, that is the question. " * 20)
+        run("new", "--from", folder, "-o", recipe, "-f", f"dataset.file={self.folder / 'text.txt'}", "dataset.tokenizer=byte", f"dataset.length={LENGTH}")
+        run("check", "--deep", recipe)
+        (folder / "config.json").write_text('{"model_type": "distilbert", "n_layers": 6}')
+        said = run("check", "--deep", recipe, check=False).stderr
+        self.assertIn("distilbert", said)
+        self.assertNotIn("model.layers", said)
+        said = run("new", "--from", folder, check=False).stderr
+        for kind in ("bert", "gpt2", "llama", "mistral"):
+            self.assertIn(kind, said)
+
     def test_bert_files_load_here(self):
         model = randomise(transformers.BertForSequenceClassification(bert_config()))
         data = {"input_shape": [LENGTH], "vocabulary": VOCABULARY, "classes": 3}

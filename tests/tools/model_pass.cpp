@@ -110,7 +110,7 @@ void run(const Json& request) {
   inputs.data.categories = request.at("data").value("categories", std::vector<std::int64_t>{});
   torch::manual_seed(request.value("seed", 0));
   const auto part = testing::part<ModelKind>(request.at("model").at("name"), settings);
-  const auto model = part.build(inputs);
+  const auto model = build_structure(part, inputs.data);
   if (const auto summary = apply_common(*model, part.common)) std::cout << summary->text() << '\n';
 
   Tensors out;

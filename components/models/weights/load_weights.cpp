@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <unordered_set>
 
 #include "components/contract/pattern.hpp"
+#include "components/models/weights/adapt_model.hpp"
 #include "components/models/weights/pretrained_config.hpp"
 #include "components/models/weights/weight_names.hpp"
 #include "components/torch/shape_text.hpp"
@@ -52,7 +54,9 @@ void strip_wrappers(WeightFiles& contents, const std::vector<std::string>& own) 
 
 std::vector<std::pair<std::string, torch::Tensor>> named_tensors(const torch::nn::Module& model) {
   std::vector<std::pair<std::string, torch::Tensor>> all;
-  for (const auto& item : model.named_parameters()) all.emplace_back(item.key(), item.value());
+  const Adaptation* adaptation = adaptation_of(model);  // then the file holds what was trained
+  for (const auto& item : model.named_parameters())
+    if (!adaptation || !adaptation->base.contains(item.key())) all.emplace_back(item.key(), item.value());
   for (const auto& item : model.named_buffers()) all.emplace_back(item.key(), item.value());
   return all;
 }
@@ -73,6 +77,29 @@ std::string list_of(std::string_view title, const std::vector<std::string>& name
   for (std::size_t i = 0; i < std::min(names.size(), most); ++i) text += "\n    " + names[i];
   if (names.size() > most) text += "\n    .. and " + std::to_string(names.size() - most) + " more";
   return text;
+}
+
+// The parts of the model that the file has not, or has in another shape: "fc" of "fc.weight [10, 512]".
+std::set<std::string> unfitting_parts(const LoadSummary& summary) {
+  std::set<std::string> parts;
+  for (const auto* names : {&summary.missing, &summary.misshapen})
+    for (const std::string& name : *names) {
+      const std::string whole = name.substr(0, name.find_first_of(" :"));
+      parts.insert(whole.substr(0, whole.rfind('.')));
+    }
+  return parts;
+}
+
+// What to set; nothing if the file is for another model.
+std::string remedy(const LoadSummary& summary, std::size_t fitting, std::size_t all) {
+  if (2 * fitting < all) return "\nIt is a file for another model, or in another program's layout.";
+  constexpr std::size_t most = 4;
+  const std::set<std::string> parts = unfitting_parts(summary);
+  std::string text = "\nmodel.strict = false loads what fits";
+  if (parts.empty() || parts.size() > most) return text + ".";
+  std::vector<std::string> quoted;
+  for (const std::string& part : parts) quoted.push_back(in_quotes(part));
+  return text + "; model.replace = [" + joined(quoted) + "] trains these parts anew.";
 }
 
 bool selected(const std::vector<std::string>& patterns, const std::string& name) {
@@ -149,9 +176,8 @@ WeightMatch match_weights(const torch::nn::Module& model, const std::filesystem:
     summary.unexpected.push_back(escaped_name(name) + " (not a tensor)");
 
   if (common.strict && !summary.differences().empty()) {
-    throw std::runtime_error(
-        "The weights in " + path.string() + " do not fit the model:" + summary.differences() +
-        "\nmodel.strict = false loads what fits; model.replace = [\"fc\"] skips a part.");
+    throw std::runtime_error("The weights in " + path.string() + " do not fit the model:" +
+                             summary.differences() + remedy(summary, pairs.size(), own.size()));
   }
   if (pairs.empty() && summary.replaced.size() != own.size()) {
     throw std::runtime_error("Nothing in " + path.string() + " fits the model:" + summary.differences());
@@ -195,6 +221,15 @@ std::vector<std::string> freeze_parameters(Model& model, const std::vector<std::
   return frozen;
 }
 
+void check(const ModelCommon& common, Report& report) {
+  if (common.adapter && !common.weights)
+    report.error("adapter", "needs model.weights: the model that it adapts is not trained itself");
+}
+
+std::unique_ptr<Model> build_structure(const Part<ModelKind>& part, const DataSpec& data) {
+  return part.build({data, part.common.weights});
+}
+
 std::optional<LoadSummary> apply_common(Model& model, const ModelCommon& common) {
   std::optional<LoadSummary> summary;
   if (common.weights) {
@@ -203,6 +238,7 @@ std::optional<LoadSummary> apply_common(Model& model, const ModelCommon& common)
     throw std::runtime_error(
         "model.replace has no effect without model.weights, from which it excludes parts.");
   }
+  if (common.adapter) adapt_model(model, *common.adapter, *common.weights);
   freeze_parameters(model, common.freeze);
   return summary;
 }

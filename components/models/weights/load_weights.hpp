@@ -59,7 +59,10 @@ void save_weights(const std::vector<NamedTensor>& weights, const std::filesystem
 // Excludes parameters from training and returns their names. Throws if a pattern selects nothing.
 std::vector<std::string> freeze_parameters(Model& model, const std::vector<std::string>& patterns);
 
-// Applies the settings common to all models: loads the weights, then freezes parameters.
+// The model as initialised, without its weights and adapter. Every model is built here.
+std::unique_ptr<Model> build_structure(const Part<ModelKind>& part, const DataSpec& data);
+
+// Applies the settings common to all models: loads the weights, adds the adapter, then freezes parameters.
 std::optional<LoadSummary> apply_common(Model& model, const ModelCommon& common);
 
 }  // namespace runner

@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "components/models/model.hpp"
+
 namespace runner {
 
 std::vector<NamedTensor> each_once(const torch::OrderedDict<std::string, torch::Tensor>& tensors) {
@@ -36,14 +38,32 @@ std::vector<std::string> ModelWeights::parameter_names() const {
 
 State ModelWeights::save() const {
   State state;
-  for (const auto& [name, tensor] : all()) state.tensors[name] = tensor;
+  const Adaptation* adaptation = adaptation_of(model_);
+  for (const auto& [name, tensor] : all())
+    if (!adaptation || !adaptation->base.contains(name)) state.tensors[name] = tensor;
+  if (adaptation) state.texts["base"] = adaptation->base_checksum;
   return state;
 }
 
 void ModelWeights::load(const State& state) {
   StateReader saved(state);
-  for (const auto& [name, tensor] : all()) saved.tensor_into(name, tensor);
+  const Adaptation* adaptation = adaptation_of(model_);
+  for (const auto& [name, tensor] : all())
+    if (!adaptation || !adaptation->base.contains(name)) saved.tensor_into(name, tensor);
+  if (adaptation) require_same_base(*adaptation, saved.text("base"));
   saved.finish();
+}
+
+const Adaptation* adaptation_of(const torch::nn::Module& module) {
+  const auto* model = dynamic_cast<const Model*>(&module);
+  return model ? model->adaptation.get() : nullptr;
+}
+
+void require_same_base(const Adaptation& adaptation, const std::string& saved) {
+  if (!saved.empty() && !adaptation.base_checksum.empty() && saved != adaptation.base_checksum)
+    throw StateError(
+        "the weights that model.weights names are not those that the adapter was trained with: they have "
+        "changed since");
 }
 
 bool ModelWeights::trained(const std::string& name) const {

@@ -7,6 +7,13 @@
 
 namespace runner {
 
+struct Adaptation;
+
+// What an adapter made of this model; null: nothing. A checkpoint then holds only what is trained, and a
+// checksum of the rest, which has to be the same when the run continues.
+const Adaptation* adaptation_of(const torch::nn::Module& module);
+void require_same_base(const Adaptation& adaptation, const std::string& saved);
+
 // Each tensor once: a module that is registered under two names has two names for each of its tensors, and
 // here they have the first.
 std::vector<NamedTensor> each_once(const torch::OrderedDict<std::string, torch::Tensor>& tensors);

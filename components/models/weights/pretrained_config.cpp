@@ -57,6 +57,18 @@ double PretrainedConfig::number(const std::string& key, double fallback) const {
   return held ? held->get<double>() : fallback;
 }
 
+bool PretrainedConfig::flag(const std::string& key, bool fallback) const {
+  const Json* held = find(key);
+  if (held && !held->is_boolean()) malformed(key);
+  return held ? held->get<bool>() : fallback;
+}
+
+std::string PretrainedConfig::text(const std::string& key, const std::string& fallback) const {
+  const Json* held = find(key);
+  if (held && !held->is_string()) malformed(key);
+  return held ? held->get<std::string>() : fallback;
+}
+
 void PretrainedConfig::same(const std::string& key, std::int64_t fallback, const std::string& setting,
                             std::int64_t held) {
   const std::int64_t wanted = integer(key, fallback);
@@ -70,34 +82,33 @@ void PretrainedConfig::same(const std::string& key, double fallback, const std::
 }
 
 void PretrainedConfig::same(const std::string& key, bool fallback, const std::string& setting, bool held) {
-  const Json* found = find(key);
-  if (found && !found->is_boolean()) malformed(key);
-  const bool wanted = found ? found->get<bool>() : fallback;
+  const bool wanted = flag(key, fallback);
   if (wanted != held) differs(setting, toml(wanted));
 }
 
 void PretrainedConfig::same(const std::string& key, const std::string& fallback, const std::string& setting,
-                            const std::string& held) {
-  const Json* found = find(key);
-  if (found && !found->is_string()) malformed(key);
-  const std::string wanted = found ? found->get<std::string>() : fallback;
+                            const std::string& held, const std::map<std::string, std::string>& synonyms) {
+  std::string wanted = text(key, fallback);
+  if (const auto usual = synonyms.find(wanted); usual != synonyms.end()) wanted = usual->second;
   if (wanted != held) differs(setting, toml(wanted));
 }
 
 void PretrainedConfig::differs(const std::string& setting, const std::string& wanted) {
-  settings_.emplace_back(setting, wanted);
+  if (fits_kind_) settings_.emplace_back(setting, wanted);  // of another architecture, the keys mean nothing
 }
 
 void PretrainedConfig::only(const std::string& key, const std::vector<std::string>& written) {
   const Json* held = find(key);
-  if (!held) return;
+  if (!held || !fits_kind_) return;
   const std::string text = held->dump();
   if (std::ranges::find(written, text) == written.end()) cannot(key + " = " + escaped_name(text));
 }
 
 void PretrainedConfig::kind(const std::string& model_type) {
   fits_kind_ = *find("model_type") == model_type;
-  if (!fits_kind_) cannot("model_type = " + escaped_name(find("model_type")->dump()));
+  if (!fits_kind_)
+    cannot("model_type = " + escaped_name(find("model_type")->dump()) + ": it reads " +
+           in_quotes(model_type));
 }
 
 void PretrainedConfig::cannot(const std::string& what) { impossible_.push_back(what); }

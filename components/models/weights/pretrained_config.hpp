@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -24,8 +25,9 @@ class PretrainedConfig {
   void same(const std::string& key, std::int64_t fallback, const std::string& setting, std::int64_t held);
   void same(const std::string& key, double fallback, const std::string& setting, double held);
   void same(const std::string& key, bool fallback, const std::string& setting, bool held);
+  // `synonyms`: other words of the file for a value of the setting.
   void same(const std::string& key, const std::string& fallback, const std::string& setting,
-            const std::string& held);
+            const std::string& held, const std::map<std::string, std::string>& synonyms = {});
 
   // Notes that a setting must be changed to `wanted`, which is TOML.
   void differs(const std::string& setting, const std::string& wanted);
@@ -35,6 +37,8 @@ class PretrainedConfig {
 
   std::int64_t integer(const std::string& key, std::int64_t fallback) const;
   double number(const std::string& key, double fallback) const;
+  bool flag(const std::string& key, bool fallback) const;
+  std::string text(const std::string& key, const std::string& fallback) const;
 
   // Checks the architecture that the file is for; models call this first.
   void kind(const std::string& model_type);

@@ -63,6 +63,8 @@ void choose_size(const DatasetFacts& dataset, const ModelFacts& model, std::vect
   overrides.push_back("dataset.transform.0.width=" + side);
 }
 
+}  // namespace
+
 std::string part_in(const std::filesystem::path& recipe, const std::string& section,
                     const Registry& registry) {
   Diagnostics ignored;
@@ -71,8 +73,6 @@ std::string part_in(const std::filesystem::path& recipe, const std::string& sect
   const Value* part = resolved ? resolved->as<Table>()->find(section) : nullptr;
   return part ? *part->as<Table>()->find("name")->as<std::string>() : "";
 }
-
-}  // namespace
 
 std::filesystem::path task_recipe(const std::string& name) {
   if (const auto found = known_recipe("tasks/" + name, {})) return *found;

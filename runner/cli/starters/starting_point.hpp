@@ -29,6 +29,10 @@ std::variant<StartingPoint, Problem> start_from_data(const std::string& task,
                                                      const std::vector<std::string>& typed);
 const std::vector<std::string>& data_tasks();
 
+// The component that a recipe names in a section; "" if it names none.
+std::string part_in(const std::filesystem::path& recipe, const std::string& section,
+                    const Registry& registry);
+
 // The recipe of a task, recipes/tasks/NAME.toml. Throws if it is not installed.
 std::filesystem::path task_recipe(const std::string& name);
 

@@ -95,19 +95,30 @@ State ShardedWeights::save() const {
       state.tensors[item.key()] = found->second;
   if (world_.is_main())
     for (const auto& item : model_.named_buffers()) state.tensors[item.key()] = item.value();
+  if (model_.adaptation) {
+    std::erase_if(state.tensors,
+                  [&](const auto& entry) { return model_.adaptation->base.contains(entry.first); });
+    if (world_.is_main()) state.texts["base"] = model_.adaptation->base_checksum;
+  }
   return state;
 }
 
 State WeightsOnOneRank::save() const {
   State state;
-  for (const auto& [name, tensor] : weights_.all()) state.tensors[name] = tensor;
+  const Adaptation* adaptation = weights_.adaptation();
+  for (const auto& [name, tensor] : weights_.all())
+    if (!adaptation || !adaptation->base.contains(name)) state.tensors[name] = tensor;
+  if (adaptation) state.texts["base"] = adaptation->base_checksum;
   return state;
 }
 
 void ShardedWeights::load(const State& state) {
   const torch::NoGradGuard no_grad;
   StateReader saved(state);
+  const Adaptation* adaptation = model_.adaptation.get();
+  if (adaptation) require_same_base(*adaptation, saved.text("base"));
   for (const auto& item : model_.named_parameters()) {
+    if (adaptation && adaptation->base.contains(item.key())) continue;
     const torch::Tensor& whole = saved.tensor(item.key());
     if (whole.sizes() != item.value().sizes())
       throw StateError("the saved state has " + in_quotes(item.key()) + " in the shape " +

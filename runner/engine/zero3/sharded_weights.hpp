@@ -30,6 +30,7 @@ class ShardedWeights final : public Weights, public Stateful {
   // and on rank 0 the buffers. No rank ever holds more than its share and one unit.
   State save() const override;
   void load(const State& state) override;  // from all weights; takes what this rank holds
+  const Adaptation* adaptation() const { return model_.adaptation.get(); }
 
  private:
   const Model& model_;

@@ -29,6 +29,9 @@ class Data {
     write_file(folder_ / "people.csv", "age,city,buys\n30,Rome,yes\n40,Oslo,no\n50,Rome,yes\n60,Oslo,no\n");
     write_file(folder_ / "words.txt",
                std::string(40, 'a') + " some words to learn from, and some more of them\n");
+    write_file(folder_ / "config.json",
+               R"({"model_type": "llama", "hidden_size": 8, "intermediate_size": 8, "vocab_size": 300,)"
+               R"( "num_hidden_layers": 1, "num_attention_heads": 2})");
     write_file(folder_ / "films.csv", "text,label\ngood,yes\nbad,no\nfine,yes\nawful,no\n");
     const std::string images = idx_header({0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 28, 0, 0, 0, 28}, 2 * 28 * 28);
     const std::string labels = idx_header({0, 0, 8, 1, 0, 0, 0, 2}, 2);
@@ -50,7 +53,11 @@ class Data {
       return "dataset." + key + "=" + (folder_ / file).string();
     };
     if (dataset == "csv") return {at("train", "people.csv"), "dataset.target=buys"};
-    if (dataset == "text") return {at("file", "words.txt"), "dataset.length=8"};
+    if (dataset == "text") {
+      std::vector<std::string> settings{at("file", "words.txt"), "dataset.length=8"};
+      if (model == "decoder") settings.push_back("model.config=" + (folder_ / "config.json").string());
+      return settings;
+    }
     if (dataset == "text_classification") return {at("file", "films.csv")};
     if (dataset == "idx" || dataset == "fashion_mnist") return {at("dir", "idx")};
     if (dataset == "image_folder") return {at("dir", "photos")};
