@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "components/jinja/value.hpp"
-#include "components/support/text/code_points.hpp"
-#include "registry/utf8.hpp"
-#include "registry/wording.hpp"
+#include "components/tokenizers/code_points.hpp"
+#include "registry/base/utf8.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner::jinja {
 
@@ -56,7 +56,8 @@ Value affixed(const Text& text, const Arguments& arguments, bool at_end) {
 
 const Text& only_text(const Arguments& arguments, std::string_view method) {
   arguments.at_most(1);
-  if (arguments.positional.empty()) throw TemplateError("calls " + std::string(method) + "() without an argument");
+  if (arguments.positional.empty())
+    throw TemplateError("calls " + std::string(method) + "() without an argument");
   return need_text(arguments.positional.front(), method);
 }
 
@@ -174,49 +175,117 @@ bool is_letter(char32_t c) { return u_isalpha(static_cast<UChar32>(c)); }
 #define METHOD [](const Text& text, const Arguments& arguments, [[maybe_unused]] Budget& budget) -> Value
 const std::unordered_map<std::string, TextMethod>& text_methods() {
   static const std::unordered_map<std::string, TextMethod> methods = {
-      {"split", METHOD { return split_text(text, arguments, false); }},
-      {"rsplit", METHOD { return split_text(text, arguments, true); }},
-      {"splitlines",
-       METHOD {
-         arguments.at_most(1, {"keepends"});
-         const Value* keep = arguments.find(0, "keepends");
-         return as_values(split_lines(text, keep && keep->truth()));
-       }},
-      {"strip", METHOD { return strip(text, arguments, true, true); }},
-      {"lstrip", METHOD { return strip(text, arguments, true, false); }},
-      {"rstrip", METHOD { return strip(text, arguments, false, true); }},
-      {"startswith", METHOD { return affixed(text, arguments, false); }},
-      {"endswith", METHOD { return affixed(text, arguments, true); }},
-      {"removeprefix", METHOD { return without_affix(text, arguments, false); }},
-      {"removesuffix", METHOD { return without_affix(text, arguments, true); }},
-      {"replace", METHOD { return replaced_text(text, arguments, budget); }},
-      {"join", METHOD { return joined_texts(text, arguments, budget); }},
-      {"upper", METHOD { return changed(text, arguments, Case::upper); }},
-      {"lower", METHOD { return changed(text, arguments, Case::lower); }},
-      {"capitalize", METHOD { return changed(text, arguments, Case::capitalized); }},
-      {"title", METHOD { return changed(text, arguments, Case::title); }},
-      {"swapcase", METHOD { return changed(text, arguments, Case::swapped); }},
-      {"find", METHOD { return found_at(text, arguments, false); }},
-      {"rfind", METHOD { return found_at(text, arguments, true); }},
-      {"index", METHOD { return index_of(text, arguments, false); }},
-      {"rindex", METHOD { return index_of(text, arguments, true); }},
-      {"count", METHOD { return counted_in(text, arguments); }},
-      {"partition", METHOD { return partitioned(text, arguments, false); }},
-      {"rpartition", METHOD { return partitioned(text, arguments, true); }},
-      {"ljust", METHOD { return padded(text, arguments, Side::right, budget); }},
-      {"rjust", METHOD { return padded(text, arguments, Side::left, budget); }},
-      {"center", METHOD { return padded(text, arguments, Side::both, budget); }},
-      {"isdigit", METHOD { return all_are(text, arguments, is_digit); }},
-      {"isnumeric", METHOD { return all_are(text, arguments, is_digit); }},
-      {"isdecimal", METHOD { return all_are(text, arguments, is_digit); }},
-      {"isalpha", METHOD { return all_are(text, arguments, is_letter); }},
-      {"isalnum",
-       METHOD { return all_are(text, arguments, [](char32_t c) { return is_letter(c) || is_digit(c); }); }},
-      {"isspace", METHOD { return all_are(text, arguments, is_python_space); }},
-      {"isupper", METHOD { return is_cased(text, arguments, UCHAR_UPPERCASE, UCHAR_LOWERCASE); }},
-      {"islower", METHOD { return is_cased(text, arguments, UCHAR_LOWERCASE, UCHAR_UPPERCASE); }},
-  };
-  return methods;
+      {"split", METHOD{return split_text(text, arguments, false);
+}
+}  // namespace
+, {"rsplit", METHOD{return split_text(text, arguments, true);
+}  // namespace runner::jinja
+}
+, {"splitlines", METHOD{arguments.at_most(1, {"keepends"});
+const Value* keep = arguments.find(0, "keepends");
+return as_values(split_lines(text, keep && keep->truth()));
+}
+}
+, {"strip", METHOD{return strip(text, arguments, true, true);
+}
+}
+, {"lstrip", METHOD{return strip(text, arguments, true, false);
+}
+}
+, {"rstrip", METHOD{return strip(text, arguments, false, true);
+}
+}
+, {"startswith", METHOD{return affixed(text, arguments, false);
+}
+}
+, {"endswith", METHOD{return affixed(text, arguments, true);
+}
+}
+, {"removeprefix", METHOD{return without_affix(text, arguments, false);
+}
+}
+, {"removesuffix", METHOD{return without_affix(text, arguments, true);
+}
+}
+, {"replace", METHOD{return replaced_text(text, arguments, budget);
+}
+}
+, {"join", METHOD{return joined_texts(text, arguments, budget);
+}
+}
+, {"upper", METHOD{return changed(text, arguments, Case::upper);
+}
+}
+, {"lower", METHOD{return changed(text, arguments, Case::lower);
+}
+}
+, {"capitalize", METHOD{return changed(text, arguments, Case::capitalized);
+}
+}
+, {"title", METHOD{return changed(text, arguments, Case::title);
+}
+}
+, {"swapcase", METHOD{return changed(text, arguments, Case::swapped);
+}
+}
+, {"find", METHOD{return found_at(text, arguments, false);
+}
+}
+, {"rfind", METHOD{return found_at(text, arguments, true);
+}
+}
+, {"index", METHOD{return index_of(text, arguments, false);
+}
+}
+, {"rindex", METHOD{return index_of(text, arguments, true);
+}
+}
+, {"count", METHOD{return counted_in(text, arguments);
+}
+}
+, {"partition", METHOD{return partitioned(text, arguments, false);
+}
+}
+, {"rpartition", METHOD{return partitioned(text, arguments, true);
+}
+}
+, {"ljust", METHOD{return padded(text, arguments, Side::right, budget);
+}
+}
+, {"rjust", METHOD{return padded(text, arguments, Side::left, budget);
+}
+}
+, {"center", METHOD{return padded(text, arguments, Side::both, budget);
+}
+}
+, {"isdigit", METHOD{return all_are(text, arguments, is_digit);
+}
+}
+, {"isnumeric", METHOD{return all_are(text, arguments, is_digit);
+}
+}
+, {"isdecimal", METHOD{return all_are(text, arguments, is_digit);
+}
+}
+, {"isalpha", METHOD{return all_are(text, arguments, is_letter);
+}
+}
+, {"isalnum", METHOD{return all_are(text, arguments, [](char32_t c) { return is_letter(c) || is_digit(c); });
+}
+}
+, {"isspace", METHOD{return all_are(text, arguments, is_python_space);
+}
+}
+, {"isupper", METHOD{return is_cased(text, arguments, UCHAR_UPPERCASE, UCHAR_LOWERCASE);
+}
+}
+, {"islower", METHOD{return is_cased(text, arguments, UCHAR_LOWERCASE, UCHAR_UPPERCASE);
+}
+}
+,
+}
+;
+return methods;
 }
 #undef METHOD
 
@@ -280,8 +349,8 @@ Value method(const Value& object, const std::string& name, Budget& budget) {
     });
   }
   const bool changes = (object.dict() && is_any(name, {"pop", "update", "clear", "setdefault", "popitem"})) ||
-                       (object.list() && is_any(name, {"append", "extend", "insert", "pop", "remove",
-                                                       "clear", "sort", "reverse"}));
+                       (object.list() && is_any(name, {"append", "extend", "insert", "pop", "remove", "clear",
+                                                       "sort", "reverse"}));
   if (changes) {
     return bound(object, name, [name, type = object.type()](const Arguments&) -> Value {
       throw TemplateError("changes " + type + " with " + name + "(), which a template may not do");

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "components/jinja/value.hpp"
-#include "components/support/text/code_points.hpp"
-#include "registry/utf8.hpp"
+#include "components/tokenizers/code_points.hpp"
+#include "registry/base/utf8.hpp"
 
 namespace runner::jinja {
 
@@ -37,7 +37,8 @@ std::string escaped(char32_t c) {
 }
 
 Text quoted(const Text& text) {
-  const bool doubled = text.bytes.find('\'') != std::string::npos && text.bytes.find('"') == std::string::npos;
+  const bool doubled =
+      text.bytes.find('\'') != std::string::npos && text.bytes.find('"') == std::string::npos;
   const char quote = doubled ? '"' : '\'';
   Text out;
   out.append(quote);
@@ -100,8 +101,8 @@ class JsonWriter {
     if (const Dict* dict = value.dict()) {
       auto entries = dict->entries();
       if (style_.sort_keys)
-        std::ranges::stable_sort(
-            entries, [](const auto& a, const auto& b) { return compare(a.first, b.first) < 0; });
+        std::ranges::stable_sort(entries,
+                                 [](const auto& a, const auto& b) { return compare(a.first, b.first) < 0; });
       return enclose('{', '}', entries.size(), depth, [&](std::size_t i) {
         write_key(entries[i].first);
         out.append(key_);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "registry/wording.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner::jinja {
 

@@ -27,7 +27,8 @@ struct TemplateRefusal : TemplateError {
 class Budget {
  public:
   void spend(std::size_t work) {
-    if (work > left_) throw TemplateError("takes too many steps or too much memory: it may not loop like this");
+    if (work > left_)
+      throw TemplateError("takes too many steps or too much memory: it may not loop like this");
     left_ -= work;
   }
   struct Depth {

@@ -89,8 +89,7 @@ class SelfAttention : public torch::nn::Module {
     k_norm = register_module("k_norm", std::make_shared<Norm>(facts, by_head ? size : narrow));
   }
 
-  torch::Tensor forward(const torch::Tensor& x, const Rotation& rotation, KvCache* cache,
-                        std::size_t layer) {
+  torch::Tensor forward(const torch::Tensor& x, const Rotation& rotation, KvCache* cache, std::size_t layer) {
     auto [query, key, value] = heads_of(x);
     if (has_positions_) {
       query = turned(query, rotation);
@@ -188,8 +187,7 @@ class Layer : public torch::nn::Module {
         before_mlp(norm(*this, facts.names.before_mlp, facts)),
         after_mlp(norm(*this, facts.names.after_mlp, facts)) {}
 
-  torch::Tensor forward(const torch::Tensor& x, const Rotation& rotation, KvCache* cache,
-                        std::size_t layer) {
+  torch::Tensor forward(const torch::Tensor& x, const Rotation& rotation, KvCache* cache, std::size_t layer) {
     const auto attended = added(
         normed(after_attention, attention->forward(normed(before_attention, x), rotation, cache, layer)));
     if (facts_.parallel) return added(mlp->forward(normed(before_mlp, x))) + attended + x;

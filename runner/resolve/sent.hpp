@@ -6,8 +6,8 @@
 #include "registry/diagnostics.hpp"
 #include "registry/registry.hpp"
 #include "registry/value.hpp"
-#include "runner/toml/load.hpp"
 #include "runner/plugins/trusted.hpp"
+#include "runner/toml/load.hpp"
 
 namespace runner {
 
