@@ -8,8 +8,8 @@
 #include "components/datasets/read/separator.hpp"
 #include "registry/base/log.hpp"
 #include "registry/base/wording.hpp"
+#include "registry/files/folders.hpp"
 #include "registry/files/io_error.hpp"
-#include "registry/files/is_missing.hpp"
 #include "registry/files/json_lines.hpp"
 
 namespace runner {

@@ -9,7 +9,7 @@
 #include "components/tokenizers/token_store.hpp"
 #include "components/tokenizers/tokenizer.hpp"
 #include "registry/base/wording.hpp"
-#include "registry/files/is_missing.hpp"
+#include "registry/files/folders.hpp"
 
 namespace runner {
 

@@ -5,7 +5,7 @@
 #include "components/tokenizers/generated_text.hpp"
 #include "components/tokenizers/tokenizer.hpp"
 #include "registry/base/wording.hpp"
-#include "registry/files/is_missing.hpp"
+#include "registry/files/folders.hpp"
 
 namespace runner {
 

@@ -1,8 +1,8 @@
 #include "components/contract/data_error.hpp"
 #include "components/tokenizers/tokenizer.hpp"
 #include "components/tokenizers/tokenizers.hpp"
+#include "registry/files/folders.hpp"
 #include "registry/files/io_error.hpp"
-#include "registry/files/is_missing.hpp"
 #include "registry/files/mapped_file.hpp"
 
 namespace runner {

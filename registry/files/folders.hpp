@@ -48,4 +48,13 @@ void replace_by_link(const std::filesystem::path& path, const std::filesystem::p
 // Atomically makes `link` a symbolic link to `target`. A folder with the name of the link is renamed.
 void point_link(const std::filesystem::path& link, const std::filesystem::path& target);
 
+// By its name.
+inline bool is_hidden(const std::filesystem::path& path) { return path.filename().string().starts_with('.'); }
+
+// True only if there is no such file. One that cannot be examined is not missing: opening it reports why.
+inline bool is_missing(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::status(path, ignored).type() == std::filesystem::file_type::not_found;
+}
+
 }  // namespace runner

@@ -1,7 +1,7 @@
 #include "runner/checkpoint/recorded_steps.hpp"
 
 #include "registry/base/wording.hpp"
-#include "registry/files/is_missing.hpp"
+#include "registry/files/folders.hpp"
 #include "registry/files/lines.hpp"
 #include "registry/files/read_json.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "registry/base/byte_size.hpp"
 #include "registry/base/wording.hpp"
-#include "registry/files/is_missing.hpp"
+#include "registry/files/folders.hpp"
 #include "runner/checkpoint/checkpoint_store.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/options/output_width.hpp"

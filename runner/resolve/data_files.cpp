@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "registry/base/arithmetic.hpp"
-#include "registry/files/is_hidden.hpp"
+#include "registry/files/folders.hpp"
 #include "registry/files/open_file.hpp"
 #include "registry/files/read_json.hpp"
 #include "registry/files/sha256.hpp"

@@ -3,7 +3,7 @@
 #include "registry/base/log.hpp"
 #include "registry/base/wording.hpp"
 #include "registry/files/beneath.hpp"
-#include "registry/files/is_missing.hpp"
+#include "registry/files/folders.hpp"
 #include "registry/files/lines.hpp"
 #include "runner/plugins/trusted.hpp"
 #include "runner/process/input_error.hpp"

@@ -9,7 +9,6 @@
 #include "components/weights/weights_checksum.hpp"
 #include "registry/base/number_text.hpp"
 #include "registry/files/folders.hpp"
-#include "registry/files/is_missing.hpp"
 #include "runner/checkpoint/manifest.hpp"
 #include "runner/checkpoint/step_name.hpp"
 #include "runner/train/kept_weights.hpp"

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "registry/base/log.hpp"
-#include "registry/files/is_missing.hpp"
+#include "registry/files/folders.hpp"
 #include "registry/files/lines.hpp"
 #include "registry/files/open_file.hpp"
 #include "registry/files/read_json.hpp"

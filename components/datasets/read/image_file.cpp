@@ -7,7 +7,7 @@
 #include "components/images/image_codec.hpp"
 #include "registry/base/ascii.hpp"
 #include "registry/base/log.hpp"
-#include "registry/files/is_hidden.hpp"
+#include "registry/files/folders.hpp"
 #include "registry/files/open_file.hpp"
 
 namespace runner {

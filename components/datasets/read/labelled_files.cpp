@@ -7,7 +7,7 @@
 #include "components/datasets/read/image_file.hpp"
 #include "components/datasets/stratified_split.hpp"
 #include "registry/base/ascii.hpp"
-#include "registry/files/is_hidden.hpp"
+#include "registry/files/folders.hpp"
 
 namespace runner {
 
