@@ -28,6 +28,20 @@ struct ColumnDetails {
   double gaps = 0;  // share of the examples that have no value
 };
 
+// Something that is wrong with some examples, for `runner data`: a sentence, and where the first of them are.
+struct ExampleFault {
+  std::string text;
+  std::vector<std::string> places = {};
+};
+
+// An example as tokens, each with its text and whether the model is trained to predict it.
+struct ShownTokens {
+  std::string place = {};
+  std::vector<std::int64_t> ids = {};
+  std::vector<std::string> texts = {};
+  std::vector<bool> trained = {};
+};
+
 // Details for `runner data` that the tensors do not show. All of them are optional.
 struct SplitDetails {
   std::vector<ColumnDetails> columns = {};         // one for each entry of the input
@@ -35,6 +49,8 @@ struct SplitDetails {
   std::optional<std::int64_t> unknown_token = {};  // the token for text outside the vocabulary
   // By column: the share of the examples whose category the training set does not have.
   std::vector<std::pair<std::string, double>> unknown_categories = {};
+  std::vector<ExampleFault> faults = {};  // with any of them, `runner data` fails
+  std::vector<std::string> notes = {};
 };
 
 // One part of a dataset, with random access. Several threads call it at once.
@@ -57,6 +73,8 @@ class Split {
 
   // The class of an example, if it has one that is known without reading the example.
   virtual std::optional<std::int64_t> class_of(std::int64_t /*index*/) const { return std::nullopt; }
+  // An example of which only some tokens are trained on.
+  virtual std::optional<ShownTokens> tokens_of(std::int64_t /*index*/) const { return std::nullopt; }
   // Whether an index always gives the same data; false for text that is read at random positions.
   virtual bool examples_are_fixed() const { return true; }
 };
@@ -79,6 +97,10 @@ class Interpreter {
   // Text as tokens, and back.
   virtual std::vector<std::int64_t> tokens(std::string_view text) const;
   virtual std::string text(std::span<const std::int64_t> tokens) const;
+  // What a model is asked to continue when it is to answer these messages, a row of chat data in JSON.
+  virtual std::vector<std::int64_t> chat(std::string_view messages) const;
+  // A generated text is over after any of these tokens.
+  virtual std::vector<std::int64_t> ends() const { return {}; }
 };
 
 // Examples for training and evaluation.

@@ -93,6 +93,9 @@ class Selection final : public Split {
     return all_->class_of(at(index));
   }
   SplitDetails details() const override { return all_->details(); }
+  std::optional<ShownTokens> tokens_of(std::int64_t index) const override {
+    return all_->tokens_of(at(index));
+  }
 
  private:
   std::int64_t at(std::int64_t index) const { return indices_[static_cast<std::size_t>(index)]; }

@@ -112,6 +112,14 @@ class TextInterpreter final : public Interpreter {
   std::string text(std::span<const std::int64_t> tokens) const override {
     return tokenizer_->decode(in_vocabulary(*tokenizer_, tokens));
   }
+  // What models call the token between two texts.
+  std::vector<std::int64_t> ends() const override {
+    std::vector<std::int64_t> ends;
+    for (const char* usual : {"<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|end|>"})
+      if (const auto token = tokenizer_->find(usual); token && tokenizer_->is_special(*token))
+        ends.push_back(*token);
+    return ends;
+  }
 
  private:
   std::unique_ptr<Tokenizer> tokenizer_;

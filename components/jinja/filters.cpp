@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "components/jinja/value.hpp"
-#include "registry/utf8.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/utf8.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner::jinja {
 
@@ -13,9 +14,11 @@ namespace {
 Value path_of(const Value& object, const std::string& path, Budget& budget) {
   Value found = object;
   for (const Text& step : split(Text(path), ".", -1)) {
-    const bool number = !step.empty() && std::ranges::all_of(step.bytes, [](char c) { return c >= '0' && c <= '9'; });
+    const bool number =
+        !step.empty() && std::ranges::all_of(step.bytes, [](char c) { return c >= '0' && c <= '9'; });
     if (found.is_undefined()) return found;
-    found = item(found, number ? Value(static_cast<std::int64_t>(std::stoll(step.bytes.substr(0, 9)))) : Value(step),
+    found = item(found,
+                 number ? Value(static_cast<std::int64_t>(std::stoll(step.bytes.substr(0, 9)))) : Value(step),
                  budget);
   }
   return found;
@@ -43,7 +46,7 @@ Value length(const Value& value, const Arguments& arguments, Budget&) {
   if (value.is_undefined()) return std::int64_t{0};
   if (value.text()) return static_cast<std::int64_t>(utf8_characters(value.text()->bytes));
   if (value.dict()) return static_cast<std::int64_t>(value.dict()->entries().size());
-  if (value.list() && value.list()->kind != List::Kind::generator)
+  if (value.list() && value.list()->kind != ListKind::generator)
     return static_cast<std::int64_t>(value.list()->values.size());
   throw TemplateError("asks for the length of " + value.type());
 }
@@ -68,14 +71,14 @@ Value to_json(const Value& value, const Arguments& arguments, Budget& budget) {
   style.sort_keys = flag(arguments, 3, "sort_keys");
   if (const Value* indent = arguments.find(1, "indent"); indent && !indent->is_none()) {
     constexpr std::int64_t widest = 100;
-    style.indent = indent->text()
-                       ? *indent->text()
-                       : Text(std::string(static_cast<std::size_t>(
-                                              std::clamp<std::int64_t>(need_integer(*indent, "indent"), 0, widest)),
-                                          ' '));
+    style.indent = indent->text() ? *indent->text()
+                                  : Text(std::string(static_cast<std::size_t>(std::clamp<std::int64_t>(
+                                                         need_integer(*indent, "indent"), 0, widest)),
+                                                     ' '));
   }
   if (const Value* given = arguments.find(2, "separators"); given && !given->is_none()) {
-    if (!given->list() || given->list()->values.size() != 2) throw TemplateError("gives tojson separators that are no pair");
+    if (!given->list() || given->list()->values.size() != 2)
+      throw TemplateError("gives tojson separators that are no pair");
     style.separators = {need_text(given->list()->values[0], "separators"),
                         need_text(given->list()->values[1], "separators")};
   }
@@ -102,7 +105,8 @@ Value join(const Value& value, const Arguments& arguments, Budget& budget) {
 
 Value replace(const Value& value, const Arguments& arguments, Budget& budget) {
   arguments.at_most(3, {"old", "new", "count"});
-  const Value *from = arguments.find(0, "old"), *to = arguments.find(1, "new"), *most = arguments.find(2, "count");
+  const Value *from = arguments.find(0, "old"), *to = arguments.find(1, "new"),
+              *most = arguments.find(2, "count");
   if (!from || !to) throw TemplateError("calls replace without what to put there");
   const Text text = text_of(value), old = text_of(*from), fresh = text_of(*to);
   budget.spend((text.size() / std::max<std::size_t>(1, old.size()) + 1) * (fresh.size() + 1) + text.size());
@@ -155,7 +159,8 @@ Value dict_sorted(const Value& value, const Arguments& arguments, Budget& budget
   const bool exact = flag(arguments, 0, "case_sensitive"), reverse = flag(arguments, 2, "reverse");
   const std::size_t by = word(arguments, 1, "by").value_or("key") == "key" ? 0 : 1;
   Values items;
-  for (const auto& [key, each] : value.dict()->entries()) items.emplace_back(Values{key, each}, List::Kind::tuple);
+  for (const auto& [key, each] : value.dict()->entries())
+    items.emplace_back(Values{key, each}, ListKind::tuple);
   budget.spend(items.size() * 20);
   std::ranges::stable_sort(items, [&](const Value& a, const Value& b) {
     const Value first = lower_if(a.list()->values[by], exact), second = lower_if(b.list()->values[by], exact);
@@ -166,12 +171,13 @@ Value dict_sorted(const Value& value, const Arguments& arguments, Budget& budget
 
 Value items(const Value& value, const Arguments& arguments, Budget& budget) {
   arguments.at_most(0);
-  if (value.is_undefined()) return Value(Values{}, List::Kind::generator);
+  if (value.is_undefined()) return Value(Values{}, ListKind::generator);
   if (!value.dict()) throw TemplateError("takes the items of " + value.type());
   budget.spend(value.dict()->entries().size());
   Values pairs;
-  for (const auto& [key, each] : value.dict()->entries()) pairs.emplace_back(Values{key, each}, List::Kind::tuple);
-  return Value(std::move(pairs), List::Kind::generator);
+  for (const auto& [key, each] : value.dict()->entries())
+    pairs.emplace_back(Values{key, each}, ListKind::tuple);
+  return Value(std::move(pairs), ListKind::generator);
 }
 
 // map("name", ..) and map(attribute="name", default=..).
@@ -181,7 +187,9 @@ Value map(const Value& value, const Arguments& arguments, Budget& budget) {
   const Value* fallback = arguments.find(99, "default");
   const auto name = path ? std::nullopt : word(arguments, 0, "filter");
   const Filter filter = name ? find_filter(*name) : nullptr;
-  if (!path && !filter) throw TemplateError("calls map with " + (name ? "the filter " + in_quotes(*name) + ", which is not known" : "nothing to do"));
+  if (!path && !filter)
+    throw TemplateError("calls map with " +
+                        (name ? "the filter " + in_quotes(*name) + ", which is not known" : "nothing to do"));
   Arguments rest;
   if (!path && !arguments.positional.empty()) {
     rest.positional.assign(arguments.positional.begin() + 1, arguments.positional.end());
@@ -192,7 +200,7 @@ Value map(const Value& value, const Arguments& arguments, Budget& budget) {
     Value result = path ? path_of(each, *path, budget) : filter(each, rest, budget);
     out.push_back(path && fallback && result.is_undefined() ? *fallback : std::move(result));
   }
-  return Value(std::move(out), List::Kind::generator);
+  return Value(std::move(out), ListKind::generator);
 }
 
 // select, reject, selectattr, rejectattr.
@@ -208,14 +216,15 @@ Value choose(const Value& value, const Arguments& arguments, Budget& budget, boo
   if (name && !test) throw TemplateError("uses the test " + in_quotes(*name) + ", which is not known");
   Arguments rest;
   if (next < arguments.positional.size())
-    rest.positional.assign(arguments.positional.begin() + static_cast<std::ptrdiff_t>(next), arguments.positional.end());
+    rest.positional.assign(arguments.positional.begin() + static_cast<std::ptrdiff_t>(next),
+                           arguments.positional.end());
   Values out;
   for (const Value& each : iterated(value)) {
     budget.spend(1);
     const Value subject = path ? path_of(each, *path, budget) : each;
     if ((test ? test(subject, rest) : subject.truth()) == wanted) out.push_back(each);
   }
-  return Value(std::move(out), List::Kind::generator);
+  return Value(std::move(out), ListKind::generator);
 }
 
 Value extreme(const Value& value, const Arguments& arguments, Budget& budget, bool largest) {
@@ -224,7 +233,9 @@ Value extreme(const Value& value, const Arguments& arguments, Budget& budget, bo
   budget.spend(values.size());
   const bool exact = flag(arguments, 0, "case_sensitive");
   const auto path = word(arguments, 1, "attribute");
-  const auto key = [&](const Value& each) { return lower_if(path ? path_of(each, *path, budget) : each, exact); };
+  const auto key = [&](const Value& each) {
+    return lower_if(path ? path_of(each, *path, budget) : each, exact);
+  };
   const auto less = [&](const Value& a, const Value& b) { return compare(key(a), key(b)) < 0; };
   if (values.empty()) return Undefined{largest ? "max" : "min"};
   if (!largest) return *std::ranges::min_element(values, less);
@@ -247,7 +258,7 @@ Value unique(const Value& value, const Arguments& arguments, Budget& budget) {
     seen.set(key, true);
     out.push_back(each);
   }
-  return Value(std::move(out), List::Kind::generator);
+  return Value(std::move(out), ListKind::generator);
 }
 
 Value sum(const Value& value, const Arguments& arguments, Budget& budget) {
@@ -255,7 +266,8 @@ Value sum(const Value& value, const Arguments& arguments, Budget& budget) {
   const auto path = word(arguments, 0, "attribute");
   const Value* start = arguments.find(1, "start");
   Value total = start ? *start : Value(std::int64_t{0});
-  for (const Value& each : iterated(value)) total = binary("+", total, path ? path_of(each, *path, budget) : each, budget);
+  for (const Value& each : iterated(value))
+    total = binary("+", total, path ? path_of(each, *path, budget) : each, budget);
   return total;
 }
 
@@ -264,13 +276,14 @@ Value reverse(const Value& value, const Arguments& arguments, Budget& budget) {
   Values values = iterated(value);
   budget.spend(values.size());
   std::ranges::reverse(values);
-  if (!value.text()) return Value(std::move(values), List::Kind::generator);
+  if (!value.text()) return Value(std::move(values), ListKind::generator);
   Text out;
   for (const Value& each : values) out.append(*each.text());
   return out;
 }
 
-// Each word begins with a capital, as the filter of Jinja does it: a word begins after "-", "(", "{", "[", "<" or a space.
+// Each word begins with a capital, as the filter of Jinja does it: a word begins after "-", "(", "{", "[",
+// "<" or a space.
 Value title(const Value& value, const Arguments& arguments, Budget&) {
   arguments.at_most(0);
   const Text text = text_of(value);
@@ -280,7 +293,8 @@ Value title(const Value& value, const Arguments& arguments, Budget&) {
   for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
     const Text one = text.part(starts[i], starts[i + 1]);
     out.append(in_case(one, first ? Case::upper : Case::lower));
-    first = std::string_view("-({[<").find(one.bytes) != std::string_view::npos || stripped(one, true, false).empty();
+    first = std::string_view("-({[<").find(one.bytes) != std::string_view::npos ||
+            stripped(one, true, false).empty();
   }
   return out;
 }
@@ -289,7 +303,8 @@ Value to_int(const Value& value, const Arguments& arguments, Budget&) {
   arguments.at_most(2, {"default", "base"});
   const Value* fallback = arguments.find(0, "default");
   const Value otherwise_value = fallback ? *fallback : Value(std::int64_t{0});
-  if (const auto number = as_number(value); number && std::abs(*number) < 9e18) return static_cast<std::int64_t>(*number);
+  if (const auto number = as_number(value); number && std::abs(*number) < 9e18)
+    return static_cast<std::int64_t>(*number);
   if (!value.text()) return otherwise_value;
   const std::string text = stripped(*value.text(), true, true).bytes;
   std::size_t used = 0;
@@ -327,7 +342,10 @@ Value rounded(const Value& value, const Arguments& arguments, Budget&) {
   if (!number) throw TemplateError("rounds " + value.type());
   const double scale = std::pow(10.0, digits ? static_cast<double>(need_integer(*digits, "precision")) : 0.0);
   const double scaled = *number * scale;
-  return (how == "ceil" ? std::ceil(scaled) : how == "floor" ? std::floor(scaled) : std::nearbyint(scaled)) / scale;
+  return (how == "ceil"    ? std::ceil(scaled)
+          : how == "floor" ? std::floor(scaled)
+                           : std::nearbyint(scaled)) /
+         scale;
 }
 
 Value end_of(const Value& value, const Arguments& arguments, Budget& budget, bool last) {
@@ -348,7 +366,8 @@ Value escaped(const Value& value, const Arguments& arguments, Budget& budget) {
   arguments.at_most(0);
   Text text = text_of(value);
   budget.spend(5 * text.size());
-  for (const auto& [from, to] : {std::pair("&", "&amp;"), {"<", "&lt;"}, {">", "&gt;"}, {"'", "&#39;"}, {"\"", "&#34;"}})
+  for (const auto& [from, to] :
+       {std::pair("&", "&amp;"), {"<", "&lt;"}, {">", "&gt;"}, {"'", "&#39;"}, {"\"", "&#34;"}})
     text = replaced(text, from, Text(to));
   return text;
 }
@@ -357,7 +376,9 @@ Value method_filter(const char* name, const Value& value, const Arguments& argum
   return method(Value(text_of(value)), name, budget).function()->call(arguments);
 }
 
-#define FILTER [](const Value& value, [[maybe_unused]] const Arguments& arguments, [[maybe_unused]] Budget& budget) -> Value
+#define FILTER                                                        \
+  [](const Value& value, [[maybe_unused]] const Arguments& arguments, \
+     [[maybe_unused]] Budget& budget) -> Value
 const std::unordered_map<std::string, Filter>& filters() {
   static const std::unordered_map<std::string, Filter> all = {
       {"length", length}, {"count", length}, {"default", otherwise}, {"d", otherwise}, {"trim", trim},
@@ -365,28 +386,67 @@ const std::unordered_map<std::string, Filter>& filters() {
       {"dictsort", dict_sorted}, {"items", items}, {"map", map}, {"unique", unique}, {"sum", sum},
       {"reverse", reverse}, {"title", title}, {"int", to_int}, {"float", to_float}, {"round", rounded},
       {"abs", absolute}, {"escape", escaped}, {"e", escaped}, {"forceescape", escaped},
-      {"select", FILTER { return choose(value, arguments, budget, false, true); }},
-      {"reject", FILTER { return choose(value, arguments, budget, false, false); }},
-      {"selectattr", FILTER { return choose(value, arguments, budget, true, true); }},
-      {"rejectattr", FILTER { return choose(value, arguments, budget, true, false); }},
-      {"min", FILTER { return extreme(value, arguments, budget, false); }},
-      {"max", FILTER { return extreme(value, arguments, budget, true); }},
-      {"first", FILTER { return end_of(value, arguments, budget, false); }},
-      {"last", FILTER { return end_of(value, arguments, budget, true); }},
-      {"list", FILTER { Values values = iterated(value); budget.spend(values.size()); return values; }},
-      {"string", FILTER { return text_of(value); }},
-      {"safe", FILTER { return text_of(value); }},
-      {"upper", FILTER { return method_filter("upper", value, arguments, budget); }},
-      {"lower", FILTER { return method_filter("lower", value, arguments, budget); }},
-      {"capitalize", FILTER { return method_filter("capitalize", value, arguments, budget); }},
-      {"center", FILTER { return method_filter("center", value, arguments, budget); }},
-      {"format", FILTER {
-         return binary("%", Value(text_of(value)), Value(arguments.positional, List::Kind::tuple), budget);
-       }},
-      {"wordcount", FILTER { return static_cast<std::int64_t>(split_at_spaces(text_of(value), -1, false).size()); }},
-      {"attr", FILTER { return attribute(value, word(arguments, 0, "name").value_or(""), budget); }},
-  };
-  return all;
+      {"select", FILTER{return choose(value, arguments, budget, false, true);
+}
+}  // namespace
+, {"reject", FILTER{return choose(value, arguments, budget, false, false);
+}  // namespace runner::jinja
+}
+, {"selectattr", FILTER{return choose(value, arguments, budget, true, true);
+}
+}
+, {"rejectattr", FILTER{return choose(value, arguments, budget, true, false);
+}
+}
+, {"min", FILTER{return extreme(value, arguments, budget, false);
+}
+}
+, {"max", FILTER{return extreme(value, arguments, budget, true);
+}
+}
+, {"first", FILTER{return end_of(value, arguments, budget, false);
+}
+}
+, {"last", FILTER{return end_of(value, arguments, budget, true);
+}
+}
+, {"list", FILTER{Values values = iterated(value);
+budget.spend(values.size());
+return values;
+}
+}
+, {"string", FILTER{return text_of(value);
+}
+}
+, {"safe", FILTER{return text_of(value);
+}
+}
+, {"upper", FILTER{return method_filter("upper", value, arguments, budget);
+}
+}
+, {"lower", FILTER{return method_filter("lower", value, arguments, budget);
+}
+}
+, {"capitalize", FILTER{return method_filter("capitalize", value, arguments, budget);
+}
+}
+, {"center", FILTER{return method_filter("center", value, arguments, budget);
+}
+}
+, {"format",
+   FILTER{return binary("%", Value(text_of(value)), Value(arguments.positional, ListKind::tuple), budget);
+}
+}
+, {"wordcount", FILTER{return static_cast<std::int64_t>(split_at_spaces(text_of(value), -1, false).size());
+}
+}
+, {"attr", FILTER{return attribute(value, word(arguments, 0, "name").value_or(""), budget);
+}
+}
+,
+}
+;
+return all;
 }
 #undef FILTER
 

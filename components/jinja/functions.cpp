@@ -3,7 +3,7 @@
 #include <ctime>
 
 #include "components/jinja/value.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner::jinja {
 
@@ -17,7 +17,7 @@ const Value& other(const Arguments& arguments) {
 
 bool is_sequence(const Value& value) {
   return value.text() || value.dict() || value.is_undefined() ||
-         (value.list() && (value.list()->kind == List::Kind::list || value.list()->kind == List::Kind::tuple));
+         (value.list() && (value.list()->kind == ListKind::list || value.list()->kind == ListKind::tuple));
 }
 
 bool is_true_integer(const Value& value, const Arguments& arguments, std::int64_t remainder) {
@@ -34,54 +34,114 @@ bool same_case(const Value& value, Case wanted) {
 #define TEST [](const Value& value, [[maybe_unused]] const Arguments& arguments) -> bool
 const std::unordered_map<std::string, Test>& tests() {
   static const std::unordered_map<std::string, Test> all = [] {
-    std::unordered_map<std::string, Test> made = {
-        {"defined", TEST { return !value.is_undefined(); }},
-        {"undefined", TEST { return value.is_undefined(); }},
-        {"none", TEST { return value.is_none(); }},
-        {"boolean", TEST { return value.boolean() != nullptr; }},
-        {"true", TEST { return value.boolean() && *value.boolean(); }},
-        {"false", TEST { return value.boolean() && !*value.boolean(); }},
-        {"integer", TEST { return value.integer() != nullptr; }},
-        {"float", TEST { return value.real() != nullptr; }},
-        {"number", TEST { return as_number(value).has_value(); }},
-        {"string", TEST { return value.text() != nullptr; }},
-        {"mapping", TEST { return value.dict() != nullptr; }},
-        {"sequence", TEST { return is_sequence(value); }},
-        {"iterable", TEST { return is_sequence(value) || value.list(); }},
-        {"callable", TEST { return value.function() || value.is_undefined(); }},
-        {"odd", TEST { return is_true_integer(value, arguments, 1); }},
-        {"even", TEST { return is_true_integer(value, arguments, 0); }},
-        {"divisibleby",
-         TEST {
-           const std::int64_t by = need_integer(other(arguments), "divisibleby");
-           if (by == 0) throw TemplateError("divides by zero");
-           return by == -1 || need_integer(value, "divisibleby") % by == 0;
-         }},
-        {"lower", TEST { return same_case(value, Case::lower); }},
-        {"upper", TEST { return same_case(value, Case::upper); }},
-        {"in", TEST { return contains(other(arguments), value); }},
-        {"eq", TEST { return equal(value, other(arguments)); }},
-        {"ne", TEST { return !equal(value, other(arguments)); }},
-        {"lt", TEST { return compare(value, other(arguments)) < 0; }},
-        {"le", TEST { return compare(value, other(arguments)) <= 0; }},
-        {"gt", TEST { return compare(value, other(arguments)) > 0; }},
-        {"ge", TEST { return compare(value, other(arguments)) >= 0; }},
-        {"sameas",
-         TEST {
-           const Value& with = other(arguments);
-           return equal(value, with) && value.type() == with.type();
-         }},
-        {"filter", TEST { return find_filter(need_text(value, "a filter's name").bytes) != nullptr; }},
-        {"test", TEST { return find_test(need_text(value, "a test's name").bytes) != nullptr; }},
-    };
-    for (const auto& [name, meaning] : {std::pair("equalto", "eq"), {"==", "eq"}, {"!=", "ne"}, {"<", "lt"},
-                                        {"lessthan", "lt"}, {"<=", "le"}, {">", "gt"}, {"greaterthan", "gt"},
-                                        {">=", "ge"}}) {
-      made.emplace(name, made.at(meaning));
-    }
-    return made;
-  }();
-  return all;
+    std::unordered_map<std::string, Test> made = {{"defined", TEST{return !value.is_undefined();
+  }
+}
+, {"undefined", TEST{return value.is_undefined();
+}
+}
+, {"none", TEST{return value.is_none();
+}
+}
+, {"boolean", TEST{return value.boolean() != nullptr;
+}
+}
+, {"true", TEST{return value.boolean() && *value.boolean();
+}
+}
+, {"false", TEST{return value.boolean() && !*value.boolean();
+}
+}
+, {"integer", TEST{return value.integer() != nullptr;
+}
+}
+, {"float", TEST{return value.real() != nullptr;
+}
+}
+, {"number", TEST{return as_number(value).has_value();
+}
+}
+, {"string", TEST{return value.text() != nullptr;
+}
+}
+, {"mapping", TEST{return value.dict() != nullptr;
+}
+}
+, {"sequence", TEST{return is_sequence(value);
+}
+}
+, {"iterable", TEST{return is_sequence(value) || value.list();
+}
+}
+, {"callable", TEST{return value.function() || value.is_undefined();
+}
+}
+, {"odd", TEST{return is_true_integer(value, arguments, 1);
+}
+}
+, {"even", TEST{return is_true_integer(value, arguments, 0);
+}
+}
+, {"divisibleby", TEST{const std::int64_t by = need_integer(other(arguments), "divisibleby");
+if (by == 0) throw TemplateError("divides by zero");
+return by == -1 || need_integer(value, "divisibleby") % by == 0;
+}
+}
+, {"lower", TEST{return same_case(value, Case::lower);
+}
+}
+, {"upper", TEST{return same_case(value, Case::upper);
+}
+}
+, {"in", TEST{return contains(other(arguments), value);
+}
+}
+, {"eq", TEST{return equal(value, other(arguments));
+}
+}
+, {"ne", TEST{return !equal(value, other(arguments));
+}
+}
+, {"lt", TEST{return compare(value, other(arguments)) < 0;
+}
+}
+, {"le", TEST{return compare(value, other(arguments)) <= 0;
+}
+}
+, {"gt", TEST{return compare(value, other(arguments)) > 0;
+}
+}
+, {"ge", TEST{return compare(value, other(arguments)) >= 0;
+}
+}
+, {"sameas", TEST{const Value& with = other(arguments);
+return equal(value, with) && value.type() == with.type();
+}
+}
+, {"filter", TEST{return find_filter(need_text(value, "a filter's name").bytes) != nullptr;
+}
+}
+, {"test", TEST{return find_test(need_text(value, "a test's name").bytes) != nullptr;
+}
+}
+,
+}
+;
+for (const auto& [name, meaning] : {std::pair("equalto", "eq"),
+                                    {"==", "eq"},
+                                    {"!=", "ne"},
+                                    {"<", "lt"},
+                                    {"lessthan", "lt"},
+                                    {"<=", "le"},
+                                    {">", "gt"},
+                                    {"greaterthan", "gt"},
+                                    {">=", "ge"}}) {
+  made.emplace(name, made.at(meaning));
+}
+return made;
+}
+();
+return all;
 }
 #undef TEST
 
@@ -119,7 +179,8 @@ Value date(const Arguments& arguments) {
 Value dict_of(const Arguments& arguments) {
   Dict dict;
   if (!arguments.positional.empty()) {
-    if (!arguments.positional.front().dict()) throw TemplateError("makes a dict of " + arguments.positional.front().type());
+    if (!arguments.positional.front().dict())
+      throw TemplateError("makes a dict of " + arguments.positional.front().type());
     dict = *arguments.positional.front().dict();
   }
   for (const auto& [name, value] : arguments.named) dict.set(Value(Text(name)), value);
@@ -137,7 +198,8 @@ Value find_function(const std::string& name, Budget& budget) {
   const auto function = [&](std::function<Value(const Arguments&)> call) {
     return Value(Function{.name = name, .call = std::move(call)});
   };
-  if (name == "range") return function([&budget](const Arguments& arguments) { return range(arguments, budget); });
+  if (name == "range")
+    return function([&budget](const Arguments& arguments) { return range(arguments, budget); });
   if (name == "dict") return function(dict_of);
   if (name == "strftime_now") return function(date);
   if (name == "raise_exception") {

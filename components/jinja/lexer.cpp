@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "components/jinja/value.hpp"
-#include "components/support/text/code_points.hpp"
-#include "registry/utf8.hpp"
-#include "registry/wording.hpp"
+#include "components/tokenizers/code_points.hpp"
+#include "registry/base/utf8.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner::jinja {
 
@@ -58,7 +58,8 @@ std::string unescaped(std::string_view text) {
     if (const auto known = letters.find(kind); known != nowhere) {
       out += meanings[known];
     } else if (digits > 0) {
-      if (hex_digits(text, i + 1, digits, value) != digits || value > 0x10FFFF || (value >= 0xD800 && value < 0xE000))
+      if (hex_digits(text, i + 1, digits, value) != digits || value > 0x10FFFF ||
+          (value >= 0xD800 && value < 0xE000))
         throw TemplateError("has a string with an incomplete \\" + std::string(1, kind));
       append_utf8(out, value);
       i += digits;
@@ -115,8 +116,9 @@ class Lexer {
     if (!part.empty()) add(Lexeme::Kind::text, std::move(part));
   }
   void move_to(std::size_t position) {
-    line_ += static_cast<std::size_t>(std::count(source_.begin() + static_cast<std::ptrdiff_t>(at_),
-                                                 source_.begin() + static_cast<std::ptrdiff_t>(position), '\n'));
+    line_ +=
+        static_cast<std::size_t>(std::count(source_.begin() + static_cast<std::ptrdiff_t>(at_),
+                                            source_.begin() + static_cast<std::ptrdiff_t>(position), '\n'));
     at_ = position;
   }
   [[noreturn]] void fail(const std::string& why) const {
@@ -238,7 +240,8 @@ class Lexer {
       while (stop < source_.size() && (is_digit(source_[stop]) || source_[stop] == '_')) ++stop;
     };
     const auto digit_at = [&](std::size_t i) { return i < source_.size() && is_digit(source_[i]); };
-    if (source_[at_] == '0' && at_ + 1 < source_.size() && std::string_view("xXoObB").find(source_[at_ + 1]) != nowhere) {
+    if (source_[at_] == '0' && at_ + 1 < source_.size() &&
+        std::string_view("xXoObB").find(source_[at_ + 1]) != nowhere) {
       stop += 2;
       while (stop < source_.size() && (is_name(source_[stop], false))) ++stop;
       return add_until(Lexeme::Kind::integer, stop);
@@ -251,7 +254,8 @@ class Lexer {
       digits();
     }
     if (stop < source_.size() && (source_[stop] == 'e' || source_[stop] == 'E')) {
-      const std::size_t sign = stop + 1 < source_.size() && (source_[stop + 1] == '-' || source_[stop + 1] == '+') ? 1 : 0;
+      const std::size_t sign =
+          stop + 1 < source_.size() && (source_[stop + 1] == '-' || source_[stop + 1] == '+') ? 1 : 0;
       if (digit_at(stop + 1 + sign)) {
         kind = Lexeme::Kind::real;
         stop += 1 + sign;
@@ -279,10 +283,12 @@ class Lexer {
     for (const char* sign : {"//", "**", "==", "!=", "<=", ">="})
       if (comes(sign)) return add_until(Lexeme::Kind::sign, at_ + 2);
     constexpr std::string_view single = "+-*/%~.,:|()[]{}<>=;", opening = "([{", closing = ")]}";
-    if (single.find(c) == nowhere) fail("has a character that means nothing here: " + in_quotes(source_.substr(at_, 1)));
+    if (single.find(c) == nowhere)
+      fail("has a character that means nothing here: " + in_quotes(source_.substr(at_, 1)));
     if (opening.find(c) != nowhere) open += c;
     if (const auto which = closing.find(c); which != nowhere) {
-      if (open.empty() || open.back() != opening[which]) fail("closes a bracket that is not open: " + in_quotes(std::string(1, c)));
+      if (open.empty() || open.back() != opening[which])
+        fail("closes a bracket that is not open: " + in_quotes(std::string(1, c)));
       open.pop_back();
     }
     add_until(Lexeme::Kind::sign, at_ + 1);

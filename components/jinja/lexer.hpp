@@ -7,7 +7,19 @@
 namespace runner::jinja {
 
 struct Lexeme {
-  enum class Kind { text, block_begin, block_end, print_begin, print_end, name, string, integer, real, sign, end };
+  enum class Kind {
+    text,
+    block_begin,
+    block_end,
+    print_begin,
+    print_end,
+    name,
+    string,
+    integer,
+    real,
+    sign,
+    end
+  };
   Kind kind = Kind::end;
   std::string text = {};  // a string without its quotes and escapes
   std::size_t line = 1;

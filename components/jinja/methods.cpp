@@ -1,11 +1,12 @@
 #include <unicode/uchar.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "components/jinja/value.hpp"
-#include "components/support/text/code_points.hpp"
-#include "registry/utf8.hpp"
-#include "registry/wording.hpp"
+#include "components/tokenizers/code_points.hpp"
+#include "registry/base/utf8.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner::jinja {
 
@@ -39,7 +40,7 @@ Value strip(const Text& text, const Arguments& arguments, bool left, bool right)
 }
 
 bool has_affix(const Text& text, const Value& affix, bool at_end) {
-  if (affix.list() && affix.list()->kind == List::Kind::tuple) {
+  if (affix.list() && affix.list()->kind == ListKind::tuple) {
     return std::ranges::any_of(affix.list()->values,
                                [&](const Value& each) { return has_affix(text, each, at_end); });
   }
@@ -56,7 +57,8 @@ Value affixed(const Text& text, const Arguments& arguments, bool at_end) {
 
 const Text& only_text(const Arguments& arguments, std::string_view method) {
   arguments.at_most(1);
-  if (arguments.positional.empty()) throw TemplateError("calls " + std::string(method) + "() without an argument");
+  if (arguments.positional.empty())
+    throw TemplateError("calls " + std::string(method) + "() without an argument");
   return need_text(arguments.positional.front(), method);
 }
 
@@ -97,7 +99,7 @@ Value partitioned(const Text& text, const Arguments& arguments, bool last) {
   const std::string& part = only_text(arguments, "partition").bytes;
   const std::size_t at = last ? text.bytes.rfind(part) : text.bytes.find(part);
   const auto tuple = [](Text a, Text b, Text c) {
-    return Value(Values{std::move(a), std::move(b), std::move(c)}, List::Kind::tuple);
+    return Value(Values{std::move(a), std::move(b), std::move(c)}, ListKind::tuple);
   };
   if (at == std::string::npos) return last ? tuple({}, {}, text) : tuple(text, {}, {});
   return tuple(text.part(0, at), text.part(at, at + part.size()), text.part(at + part.size(), text.size()));
@@ -174,54 +176,122 @@ bool is_letter(char32_t c) { return u_isalpha(static_cast<UChar32>(c)); }
 #define METHOD [](const Text& text, const Arguments& arguments, [[maybe_unused]] Budget& budget) -> Value
 const std::unordered_map<std::string, TextMethod>& text_methods() {
   static const std::unordered_map<std::string, TextMethod> methods = {
-      {"split", METHOD { return split_text(text, arguments, false); }},
-      {"rsplit", METHOD { return split_text(text, arguments, true); }},
-      {"splitlines",
-       METHOD {
-         arguments.at_most(1, {"keepends"});
-         const Value* keep = arguments.find(0, "keepends");
-         return as_values(split_lines(text, keep && keep->truth()));
-       }},
-      {"strip", METHOD { return strip(text, arguments, true, true); }},
-      {"lstrip", METHOD { return strip(text, arguments, true, false); }},
-      {"rstrip", METHOD { return strip(text, arguments, false, true); }},
-      {"startswith", METHOD { return affixed(text, arguments, false); }},
-      {"endswith", METHOD { return affixed(text, arguments, true); }},
-      {"removeprefix", METHOD { return without_affix(text, arguments, false); }},
-      {"removesuffix", METHOD { return without_affix(text, arguments, true); }},
-      {"replace", METHOD { return replaced_text(text, arguments, budget); }},
-      {"join", METHOD { return joined_texts(text, arguments, budget); }},
-      {"upper", METHOD { return changed(text, arguments, Case::upper); }},
-      {"lower", METHOD { return changed(text, arguments, Case::lower); }},
-      {"capitalize", METHOD { return changed(text, arguments, Case::capitalized); }},
-      {"title", METHOD { return changed(text, arguments, Case::title); }},
-      {"swapcase", METHOD { return changed(text, arguments, Case::swapped); }},
-      {"find", METHOD { return found_at(text, arguments, false); }},
-      {"rfind", METHOD { return found_at(text, arguments, true); }},
-      {"index", METHOD { return index_of(text, arguments, false); }},
-      {"rindex", METHOD { return index_of(text, arguments, true); }},
-      {"count", METHOD { return counted_in(text, arguments); }},
-      {"partition", METHOD { return partitioned(text, arguments, false); }},
-      {"rpartition", METHOD { return partitioned(text, arguments, true); }},
-      {"ljust", METHOD { return padded(text, arguments, Side::right, budget); }},
-      {"rjust", METHOD { return padded(text, arguments, Side::left, budget); }},
-      {"center", METHOD { return padded(text, arguments, Side::both, budget); }},
-      {"isdigit", METHOD { return all_are(text, arguments, is_digit); }},
-      {"isnumeric", METHOD { return all_are(text, arguments, is_digit); }},
-      {"isdecimal", METHOD { return all_are(text, arguments, is_digit); }},
-      {"isalpha", METHOD { return all_are(text, arguments, is_letter); }},
-      {"isalnum",
-       METHOD { return all_are(text, arguments, [](char32_t c) { return is_letter(c) || is_digit(c); }); }},
-      {"isspace", METHOD { return all_are(text, arguments, is_python_space); }},
-      {"isupper", METHOD { return is_cased(text, arguments, UCHAR_UPPERCASE, UCHAR_LOWERCASE); }},
-      {"islower", METHOD { return is_cased(text, arguments, UCHAR_LOWERCASE, UCHAR_UPPERCASE); }},
-  };
-  return methods;
+      {"split", METHOD{return split_text(text, arguments, false);
+}
+}  // namespace
+, {"rsplit", METHOD{return split_text(text, arguments, true);
+}  // namespace runner::jinja
+}
+, {"splitlines", METHOD{arguments.at_most(1, {"keepends"});
+const Value* keep = arguments.find(0, "keepends");
+return as_values(split_lines(text, keep && keep->truth()));
+}
+}
+, {"strip", METHOD{return strip(text, arguments, true, true);
+}
+}
+, {"lstrip", METHOD{return strip(text, arguments, true, false);
+}
+}
+, {"rstrip", METHOD{return strip(text, arguments, false, true);
+}
+}
+, {"startswith", METHOD{return affixed(text, arguments, false);
+}
+}
+, {"endswith", METHOD{return affixed(text, arguments, true);
+}
+}
+, {"removeprefix", METHOD{return without_affix(text, arguments, false);
+}
+}
+, {"removesuffix", METHOD{return without_affix(text, arguments, true);
+}
+}
+, {"replace", METHOD{return replaced_text(text, arguments, budget);
+}
+}
+, {"join", METHOD{return joined_texts(text, arguments, budget);
+}
+}
+, {"upper", METHOD{return changed(text, arguments, Case::upper);
+}
+}
+, {"lower", METHOD{return changed(text, arguments, Case::lower);
+}
+}
+, {"capitalize", METHOD{return changed(text, arguments, Case::capitalized);
+}
+}
+, {"title", METHOD{return changed(text, arguments, Case::title);
+}
+}
+, {"swapcase", METHOD{return changed(text, arguments, Case::swapped);
+}
+}
+, {"find", METHOD{return found_at(text, arguments, false);
+}
+}
+, {"rfind", METHOD{return found_at(text, arguments, true);
+}
+}
+, {"index", METHOD{return index_of(text, arguments, false);
+}
+}
+, {"rindex", METHOD{return index_of(text, arguments, true);
+}
+}
+, {"count", METHOD{return counted_in(text, arguments);
+}
+}
+, {"partition", METHOD{return partitioned(text, arguments, false);
+}
+}
+, {"rpartition", METHOD{return partitioned(text, arguments, true);
+}
+}
+, {"ljust", METHOD{return padded(text, arguments, Side::right, budget);
+}
+}
+, {"rjust", METHOD{return padded(text, arguments, Side::left, budget);
+}
+}
+, {"center", METHOD{return padded(text, arguments, Side::both, budget);
+}
+}
+, {"isdigit", METHOD{return all_are(text, arguments, is_digit);
+}
+}
+, {"isnumeric", METHOD{return all_are(text, arguments, is_digit);
+}
+}
+, {"isdecimal", METHOD{return all_are(text, arguments, is_digit);
+}
+}
+, {"isalpha", METHOD{return all_are(text, arguments, is_letter);
+}
+}
+, {"isalnum", METHOD{return all_are(text, arguments, [](char32_t c) { return is_letter(c) || is_digit(c); });
+}
+}
+, {"isspace", METHOD{return all_are(text, arguments, is_python_space);
+}
+}
+, {"isupper", METHOD{return is_cased(text, arguments, UCHAR_UPPERCASE, UCHAR_LOWERCASE);
+}
+}
+, {"islower", METHOD{return is_cased(text, arguments, UCHAR_LOWERCASE, UCHAR_UPPERCASE);
+}
+}
+,
+}
+;
+return methods;
 }
 #undef METHOD
 
 Value tuple_of(Value first, Value second) {
-  return Value(Values{std::move(first), std::move(second)}, List::Kind::tuple);
+  return Value(Values{std::move(first), std::move(second)}, ListKind::tuple);
 }
 
 Value dict_method(const Value& object, const std::string& name, const Arguments& arguments) {
@@ -237,7 +307,7 @@ Value dict_method(const Value& object, const std::string& name, const Arguments&
   Values values;
   for (const auto& [key, value] : dict.entries())
     values.push_back(name == "keys" ? key : name == "values" ? value : tuple_of(key, value));
-  return Value(std::move(values), List::Kind::view);
+  return Value(std::move(values), ListKind::view);
 }
 
 Value list_method(const Value& object, const std::string& name, const Arguments& arguments) {
@@ -265,7 +335,7 @@ Value bound(const Value& object, const std::string& name, std::function<Value(co
 }  // namespace
 
 Value method(const Value& object, const std::string& name, Budget& budget) {
-  if (const Text* text = object.text()) {
+  if (object.text()) {
     const auto found = text_methods().find(name);
     if (found == text_methods().end()) return {};
     return bound(object, name, [object, call = found->second, &budget](const Arguments& arguments) {
@@ -280,8 +350,8 @@ Value method(const Value& object, const std::string& name, Budget& budget) {
     });
   }
   const bool changes = (object.dict() && is_any(name, {"pop", "update", "clear", "setdefault", "popitem"})) ||
-                       (object.list() && is_any(name, {"append", "extend", "insert", "pop", "remove",
-                                                       "clear", "sort", "reverse"}));
+                       (object.list() && is_any(name, {"append", "extend", "insert", "pop", "remove", "clear",
+                                                       "sort", "reverse"}));
   if (changes) {
     return bound(object, name, [name, type = object.type()](const Arguments&) -> Value {
       throw TemplateError("changes " + type + " with " + name + "(), which a template may not do");

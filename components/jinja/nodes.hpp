@@ -122,7 +122,8 @@ MadeStatement make_set(std::size_t line, Target target, Made value);
 MadeStatement make_captured(std::size_t line, Target target, Block body, Made filter);
 MadeStatement make_with(std::size_t line, std::vector<std::pair<Target, Made>> values, Block body);
 MadeStatement make_macro(std::size_t line, std::string name, Parameters parameters, Block body);
-MadeStatement make_call_block(std::size_t line, Made function, CallArguments arguments, Parameters parameters, Block body);
+MadeStatement make_call_block(std::size_t line, Made function, CallArguments arguments, Parameters parameters,
+                              Block body);
 MadeStatement make_generation(std::size_t line, Block body);
 MadeStatement make_flow(std::size_t line, Flow flow);
 

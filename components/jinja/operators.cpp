@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "components/jinja/value.hpp"
-#include "registry/wording.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner::jinja {
 
@@ -65,13 +65,13 @@ Value repeated(const Value& what, std::int64_t times, Budget& budget) {
 }
 
 bool is_list(const Value& value) {
-  return value.list() && (value.list()->kind == List::Kind::list || value.list()->kind == List::Kind::tuple);
+  return value.list() && (value.list()->kind == ListKind::list || value.list()->kind == ListKind::tuple);
 }
 
 // "%s of %d" % (a, b): only what templates use.
 Text formatted(const Text& pattern, const Value& value) {
   const Values single = {value};
-  const bool many = value.list() && value.list()->kind == List::Kind::tuple;
+  const bool many = value.list() && value.list()->kind == ListKind::tuple;
   const Values& values = many ? value.list()->values : single;
   Text out;
   std::size_t used = 0;
@@ -94,7 +94,8 @@ Text formatted(const Text& pattern, const Value& value) {
     } else if (kind == 'd' && as_number(one)) {
       out.append(Text(std::to_string(static_cast<std::int64_t>(*as_number(one)))));
     } else {
-      throw TemplateError("formats with %" + std::string(1, kind) + ", which is not supported; %s, %d and %r are");
+      throw TemplateError("formats with %" + std::string(1, kind) +
+                          ", which is not supported; %s, %d and %r are");
     }
   }
   if (used < values.size() && (many || !value.dict())) throw TemplateError("formats with too many values");
@@ -136,8 +137,10 @@ Value binary(std::string_view sign, const Value& left, const Value& right, Budge
     return concatenated(left, right, budget);
   }
   if (sign == "*") {
-    if ((left.text() || is_list(left)) && as_integer(right)) return repeated(left, *as_integer(right), budget);
-    if ((right.text() || is_list(right)) && as_integer(left)) return repeated(right, *as_integer(left), budget);
+    if ((left.text() || is_list(left)) && as_integer(right))
+      return repeated(left, *as_integer(right), budget);
+    if ((right.text() || is_list(right)) && as_integer(left))
+      return repeated(right, *as_integer(left), budget);
   }
   if (sign == "%" && left.text()) return formatted(*left.text(), right);
   if (as_integer(left) && as_integer(right)) return integers(sign, *as_integer(left), *as_integer(right));
@@ -147,8 +150,7 @@ Value binary(std::string_view sign, const Value& left, const Value& right, Budge
 }
 
 bool contains(const Value& all, const Value& one) {
-  if (const Text* text = all.text())
-    return text->bytes.find(need_text(one, "in").bytes) != std::string::npos;
+  if (const Text* text = all.text()) return text->bytes.find(need_text(one, "in").bytes) != std::string::npos;
   if (const Dict* dict = all.dict()) return dict->find(one) != nullptr;
   if (all.is_none() || as_number(all)) throw TemplateError("looks for something in " + all.type());
   const Values values = iterated(all);
@@ -173,10 +175,10 @@ Value attribute(const Value& object, const std::string& name, Budget& budget) {
 
 Value item(const Value& object, const Value& key, Budget& budget) {
   if (const Dict* dict = object.dict()) {
-    if (!key.list() || key.list()->kind == List::Kind::tuple)
+    if (!key.list() || key.list()->kind == ListKind::tuple)
       if (const Value* value = dict->find(key)) return *value;
   } else if (const auto index = as_integer(key); index && (object.list() || object.text())) {
-    if (object.list() && object.list()->kind != List::Kind::generator) {
+    if (object.list() && object.list()->kind != ListKind::generator) {
       const auto at = place(*index, object.list()->values.size());
       return at ? object.list()->values[*at] : unknown(object, std::to_string(*index));
     }
@@ -198,7 +200,8 @@ Value slice(const Value& object, const Value& begin, const Value& end, const Val
   }
   const std::vector<std::size_t> starts =
       object.text() ? character_starts(object.text()->bytes) : std::vector<std::size_t>();
-  const auto size = static_cast<std::int64_t>(object.text() ? starts.size() - 1 : object.list()->values.size());
+  const auto size =
+      static_cast<std::int64_t>(object.text() ? starts.size() - 1 : object.list()->values.size());
   const std::int64_t stride = step.is_none() ? 1 : need_integer(step, "the step of a slice");
   if (stride == 0) throw TemplateError("slices with a step of 0");
   const std::int64_t low = stride > 0 ? 0 : -1, high = stride > 0 ? size : size - 1;
@@ -208,7 +211,8 @@ Value slice(const Value& object, const Value& begin, const Value& end, const Val
     if (at < 0) at += size;
     return std::clamp(at, low, high);
   };
-  const std::int64_t first = bound(begin, stride > 0 ? low : high), last = bound(end, stride > 0 ? high : low);
+  const std::int64_t first = bound(begin, stride > 0 ? low : high),
+                     last = bound(end, stride > 0 ? high : low);
   Text text;
   Values values;
   for (std::int64_t i = first; stride > 0 ? i < last : i > last;) {

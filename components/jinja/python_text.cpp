@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "components/jinja/value.hpp"
-#include "components/support/text/code_points.hpp"
-#include "registry/utf8.hpp"
+#include "components/tokenizers/code_points.hpp"
+#include "registry/base/utf8.hpp"
 
 namespace runner::jinja {
 
@@ -37,7 +37,8 @@ std::string escaped(char32_t c) {
 }
 
 Text quoted(const Text& text) {
-  const bool doubled = text.bytes.find('\'') != std::string::npos && text.bytes.find('"') == std::string::npos;
+  const bool doubled =
+      text.bytes.find('\'') != std::string::npos && text.bytes.find('"') == std::string::npos;
   const char quote = doubled ? '"' : '\'';
   Text out;
   out.append(quote);
@@ -72,8 +73,8 @@ Text listed(const Values& values, const char* open, const char* close) {
 
 Text represented_list(const List& list) {
   switch (list.kind) {
-    case List::Kind::tuple: return listed(list.values, "(", list.values.size() == 1 ? ",)" : ")");
-    case List::Kind::generator: throw TemplateError("prints a generator: put |list or |join after it");
+    case ListKind::tuple: return listed(list.values, "(", list.values.size() == 1 ? ",)" : ")");
+    case ListKind::generator: throw TemplateError("prints a generator: put |list or |join after it");
     default: return listed(list.values, "[", "]");
   }
 }
@@ -93,15 +94,15 @@ class JsonWriter {
     if (value.real() && !std::isfinite(*value.real()))
       return out.append(std::isnan(*value.real()) ? "NaN" : *value.real() < 0 ? "-Infinity" : "Infinity");
     if (value.integer() || value.real()) return out.append(printed(value));
-    if (value.list() && (value.list()->kind == List::Kind::list || value.list()->kind == List::Kind::tuple)) {
+    if (value.list() && (value.list()->kind == ListKind::list || value.list()->kind == ListKind::tuple)) {
       const Values& values = value.list()->values;
       return enclose('[', ']', values.size(), depth, [&](std::size_t i) { write(values[i], depth + 1); });
     }
     if (const Dict* dict = value.dict()) {
       auto entries = dict->entries();
       if (style_.sort_keys)
-        std::ranges::stable_sort(
-            entries, [](const auto& a, const auto& b) { return compare(a.first, b.first) < 0; });
+        std::ranges::stable_sort(entries,
+                                 [](const auto& a, const auto& b) { return compare(a.first, b.first) < 0; });
       return enclose('{', '}', entries.size(), depth, [&](std::size_t i) {
         write_key(entries[i].first);
         out.append(key_);

@@ -1,14 +1,15 @@
 #include "components/jinja/text.hpp"
 
+#include <unicode/locid.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
 
 #include <algorithm>
 #include <optional>
 
-#include "components/support/text/code_points.hpp"
-#include "components/support/text/unicode.hpp"
-#include "registry/utf8.hpp"
+#include "components/tokenizers/code_points.hpp"
+#include "components/tokenizers/unicode.hpp"
+#include "registry/base/utf8.hpp"
 
 namespace runner::jinja {
 

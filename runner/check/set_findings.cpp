@@ -82,6 +82,8 @@ class Examination {
            sums.distinct.size() == most_distinct || std::ssize(found_.examined) < found_.examples});
     }
     found_.unknown_categories = details_.unknown_categories;
+    found_.faults = details_.faults;
+    found_.notes = details_.notes;
     for (const auto& [name, gaps] : details_.categories)
       found_.columns.push_back({.name = name, .missing = gaps});
   }

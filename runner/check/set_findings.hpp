@@ -34,6 +34,8 @@ struct SetFindings {
   std::optional<double> mean, deviation;   // of all inputs together
   std::vector<ColumnFindings> columns;     // if the input is a row of numbers
   std::vector<std::pair<std::string, double>> unknown_categories;  // as in SplitDetails
+  std::vector<ExampleFault> faults;                                // as in SplitDetails
+  std::vector<std::string> notes;                                  // as in SplitDetails
   std::vector<std::int64_t> lengths;  // number of examples by length in tokens; empty: not tokens
   std::int64_t tokens = 0, unknown_tokens = 0;
   std::unordered_map<std::uint64_t, std::int64_t>
