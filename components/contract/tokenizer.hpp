@@ -11,6 +11,19 @@ namespace runner {
 
 using Token = std::uint32_t;
 
+// A text that several people wrote: a template and those whose messages it shows. `foreign` has an entry for
+// each byte; no special token may contain a byte that is foreign. `cuts` are places in the text, in ascending
+// order.
+struct MarkedText {
+  std::string_view text;
+  std::vector<bool> foreign;
+  std::vector<std::size_t> cuts;
+};
+struct MarkedTokens {
+  std::vector<Token> tokens;
+  std::vector<std::size_t> ended, begun;  // of each cut: how many tokens end at or before it, begin before it
+};
+
 // Converts text to tokens and back. Several threads may use it at once.
 class Tokenizer {
  public:
@@ -29,6 +42,15 @@ class Tokenizer {
   virtual std::optional<Token> padding() const { return std::nullopt; }
   // The token for text that the vocabulary cannot represent.
   virtual std::optional<Token> unknown() const { return std::nullopt; }
+
+  // The token of this very text, such as "<|end|>".
+  virtual std::optional<Token> find(std::string_view /*text*/) const { return std::nullopt; }
+  // Whether a token stands for something other than text, such as the end of a message.
+  virtual bool is_special(Token /*token*/) const { return false; }
+  // One token for people to read: also of a special one, which decode() skips.
+  virtual std::string name(Token token) const { return decode(std::span(&token, 1)); }
+  // The tokens of a text with special tokens where it may have them, even if encode() recognises none.
+  virtual MarkedTokens encode_marked(const MarkedText& marked) const;
 };
 
 }  // namespace runner

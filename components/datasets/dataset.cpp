@@ -32,6 +32,10 @@ std::string Interpreter::text(std::span<const std::int64_t>) const {
   throw DataError("this dataset contains no text");
 }
 
+std::vector<std::int64_t> Interpreter::chat(std::string_view) const {
+  throw DataError("this dataset has no chat template");
+}
+
 std::unique_ptr<Interpreter> Dataset::interpreter(const TransformPipeline&, const std::string&) const {
   return std::make_unique<Interpreter>();
 }

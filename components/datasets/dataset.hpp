@@ -33,6 +33,20 @@ struct ColumnDetails {
   std::vector<std::string> values = {};  // names of categories; their ids begin at 1, 0 is unknown or missing
 };
 
+// Something that is wrong with some examples, for `runner data`: a sentence, and where the first of them are.
+struct ExampleFault {
+  std::string text;
+  std::vector<std::string> places = {};
+};
+
+// An example as tokens, each with its text and whether the model is trained to predict it.
+struct ShownTokens {
+  std::string place = {};
+  std::vector<std::int64_t> ids = {};
+  std::vector<std::string> texts = {};
+  std::vector<bool> trained = {};
+};
+
 // Details for `runner data` that the tensors do not show. All of them are optional.
 struct SplitDetails {
   std::vector<ColumnDetails> columns = {};         // one for each entry of the input
@@ -41,8 +55,10 @@ struct SplitDetails {
   // By column: the share of the examples whose category the training set does not have.
   std::vector<std::pair<std::string, double>> unknown_categories = {};
   // The tokens of an example before it is truncated or padded. May be called while the Split exists.
-  std::function<std::int64_t(std::int64_t)> tokens_of = {};
+  std::function<std::int64_t(std::int64_t)> untruncated_length = {};
   std::vector<std::string> remarks = {};  // on problems of the data, as sentences
+  std::vector<std::string> notes = {};    // what is worth knowing, as sentences
+  std::vector<ExampleFault> faults = {};  // with any of them, `runner data` fails
 };
 
 // One part of a dataset, with random access. Several threads call it at once.
@@ -65,6 +81,8 @@ class Split {
 
   // The class of an example, if it has one that is known without reading the example.
   virtual std::optional<std::int64_t> class_of(std::int64_t /*index*/) const { return std::nullopt; }
+  // An example of which only some tokens are trained on.
+  virtual std::optional<ShownTokens> tokens_of(std::int64_t /*index*/) const { return std::nullopt; }
   // Whether an index always gives the same data; false for text that is read at random positions.
   virtual bool examples_are_fixed() const { return true; }
 };
@@ -90,6 +108,10 @@ class Interpreter {
   // Text as tokens, and back.
   virtual std::vector<std::int64_t> tokens(std::string_view text) const;
   virtual std::string text(std::span<const std::int64_t> tokens) const;
+  // What a model is asked to continue when it is to answer these messages, a row of chat data in JSON.
+  virtual std::vector<std::int64_t> chat(std::string_view messages) const;
+  // A generated text is over after any of these tokens.
+  virtual std::vector<std::int64_t> ends() const { return {}; }
 };
 
 // Examples for training and evaluation.

@@ -94,11 +94,14 @@ class Selection final : public Split {
   }
   SplitDetails details() const override {
     SplitDetails details = all_->details();
-    if (details.tokens_of)
-      details.tokens_of = [this, of_all = details.tokens_of](std::int64_t index) {
+    if (details.untruncated_length)
+      details.untruncated_length = [this, of_all = details.untruncated_length](std::int64_t index) {
         return of_all(at(index));
       };
     return details;
+  }
+  std::optional<ShownTokens> tokens_of(std::int64_t index) const override {
+    return all_->tokens_of(at(index));
   }
 
  private:

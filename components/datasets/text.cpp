@@ -76,10 +76,10 @@ class TextSplit final : public Split {
   bool examples_are_fixed() const override { return !random_offset_; }
   SplitDetails details() const override {
     // Only the last window of an evaluation is shorter than the others.
-    const auto tokens_of = [this](std::int64_t index) {
+    const auto untruncated_length = [this](std::int64_t index) {
       return random_offset_ ? length_ : std::min(length_, tokens_.size() - 1 - index * length_);
     };
-    return {.unknown_token = unknown_, .tokens_of = tokens_of};
+    return {.unknown_token = unknown_, .untruncated_length = untruncated_length};
   }
 
   void read(std::span<const ExampleRef> examples, Batch& batch, std::int64_t first) const override {
@@ -121,6 +121,14 @@ class TextInterpreter final : public Interpreter {
   }
   std::string text(std::span<const std::int64_t> tokens) const override {
     return tokenizer_->decode(in_vocabulary(*tokenizer_, tokens));
+  }
+  // What models call the token between two texts.
+  std::vector<std::int64_t> ends() const override {
+    std::vector<std::int64_t> ends;
+    for (const char* usual : {"<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|end|>"})
+      if (const auto token = tokenizer_->find(usual); token && tokenizer_->is_special(*token))
+        ends.push_back(*token);
+    return ends;
   }
 
  private:

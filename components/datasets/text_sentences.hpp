@@ -18,7 +18,9 @@ class SentenceSplit final : public Split {
   DataSpec spec() const override { return spec_; }
   SplitDetails details() const override {
     return {.unknown_token = encoder_->tokenizer().unknown(),
-            .tokens_of = [this](std::int64_t index) { return lengths_[static_cast<std::size_t>(index)]; }};
+            .untruncated_length = [this](std::int64_t index) {
+              return lengths_[static_cast<std::size_t>(index)];
+            }};
   }
   // Texts that are longer than the encoder's length lose their end: says how many, and which length keeps
   // them.

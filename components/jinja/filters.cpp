@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "components/jinja/value.hpp"
 #include "registry/base/utf8.hpp"
@@ -45,7 +46,7 @@ Value length(const Value& value, const Arguments& arguments, Budget&) {
   if (value.is_undefined()) return std::int64_t{0};
   if (value.text()) return static_cast<std::int64_t>(utf8_characters(value.text()->bytes));
   if (value.dict()) return static_cast<std::int64_t>(value.dict()->entries().size());
-  if (value.list() && value.list()->kind != List::Kind::generator)
+  if (value.list() && value.list()->kind != ListKind::generator)
     return static_cast<std::int64_t>(value.list()->values.size());
   throw TemplateError("asks for the length of " + value.type());
 }
@@ -159,7 +160,7 @@ Value dict_sorted(const Value& value, const Arguments& arguments, Budget& budget
   const std::size_t by = word(arguments, 1, "by").value_or("key") == "key" ? 0 : 1;
   Values items;
   for (const auto& [key, each] : value.dict()->entries())
-    items.emplace_back(Values{key, each}, List::Kind::tuple);
+    items.emplace_back(Values{key, each}, ListKind::tuple);
   budget.spend(items.size() * 20);
   std::ranges::stable_sort(items, [&](const Value& a, const Value& b) {
     const Value first = lower_if(a.list()->values[by], exact), second = lower_if(b.list()->values[by], exact);
@@ -170,13 +171,13 @@ Value dict_sorted(const Value& value, const Arguments& arguments, Budget& budget
 
 Value items(const Value& value, const Arguments& arguments, Budget& budget) {
   arguments.at_most(0);
-  if (value.is_undefined()) return Value(Values{}, List::Kind::generator);
+  if (value.is_undefined()) return Value(Values{}, ListKind::generator);
   if (!value.dict()) throw TemplateError("takes the items of " + value.type());
   budget.spend(value.dict()->entries().size());
   Values pairs;
   for (const auto& [key, each] : value.dict()->entries())
-    pairs.emplace_back(Values{key, each}, List::Kind::tuple);
-  return Value(std::move(pairs), List::Kind::generator);
+    pairs.emplace_back(Values{key, each}, ListKind::tuple);
+  return Value(std::move(pairs), ListKind::generator);
 }
 
 // map("name", ..) and map(attribute="name", default=..).
@@ -199,7 +200,7 @@ Value map(const Value& value, const Arguments& arguments, Budget& budget) {
     Value result = path ? path_of(each, *path, budget) : filter(each, rest, budget);
     out.push_back(path && fallback && result.is_undefined() ? *fallback : std::move(result));
   }
-  return Value(std::move(out), List::Kind::generator);
+  return Value(std::move(out), ListKind::generator);
 }
 
 // select, reject, selectattr, rejectattr.
@@ -223,7 +224,7 @@ Value choose(const Value& value, const Arguments& arguments, Budget& budget, boo
     const Value subject = path ? path_of(each, *path, budget) : each;
     if ((test ? test(subject, rest) : subject.truth()) == wanted) out.push_back(each);
   }
-  return Value(std::move(out), List::Kind::generator);
+  return Value(std::move(out), ListKind::generator);
 }
 
 Value extreme(const Value& value, const Arguments& arguments, Budget& budget, bool largest) {
@@ -257,7 +258,7 @@ Value unique(const Value& value, const Arguments& arguments, Budget& budget) {
     seen.set(key, true);
     out.push_back(each);
   }
-  return Value(std::move(out), List::Kind::generator);
+  return Value(std::move(out), ListKind::generator);
 }
 
 Value sum(const Value& value, const Arguments& arguments, Budget& budget) {
@@ -275,7 +276,7 @@ Value reverse(const Value& value, const Arguments& arguments, Budget& budget) {
   Values values = iterated(value);
   budget.spend(values.size());
   std::ranges::reverse(values);
-  if (!value.text()) return Value(std::move(values), List::Kind::generator);
+  if (!value.text()) return Value(std::move(values), ListKind::generator);
   Text out;
   for (const Value& each : values) out.append(*each.text());
   return out;
@@ -433,7 +434,7 @@ return values;
 }
 }
 , {"format",
-   FILTER{return binary("%", Value(text_of(value)), Value(arguments.positional, List::Kind::tuple), budget);
+   FILTER{return binary("%", Value(text_of(value)), Value(arguments.positional, ListKind::tuple), budget);
 }
 }
 , {"wordcount", FILTER{return static_cast<std::int64_t>(split_at_spaces(text_of(value), -1, false).size());

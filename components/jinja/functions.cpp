@@ -17,8 +17,7 @@ const Value& other(const Arguments& arguments) {
 
 bool is_sequence(const Value& value) {
   return value.text() || value.dict() || value.is_undefined() ||
-         (value.list() &&
-          (value.list()->kind == List::Kind::list || value.list()->kind == List::Kind::tuple));
+         (value.list() && (value.list()->kind == ListKind::list || value.list()->kind == ListKind::tuple));
 }
 
 bool is_true_integer(const Value& value, const Arguments& arguments, std::int64_t remainder) {

@@ -1,6 +1,7 @@
 #include <unicode/uchar.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "components/jinja/value.hpp"
 #include "components/tokenizers/code_points.hpp"
@@ -39,7 +40,7 @@ Value strip(const Text& text, const Arguments& arguments, bool left, bool right)
 }
 
 bool has_affix(const Text& text, const Value& affix, bool at_end) {
-  if (affix.list() && affix.list()->kind == List::Kind::tuple) {
+  if (affix.list() && affix.list()->kind == ListKind::tuple) {
     return std::ranges::any_of(affix.list()->values,
                                [&](const Value& each) { return has_affix(text, each, at_end); });
   }
@@ -98,7 +99,7 @@ Value partitioned(const Text& text, const Arguments& arguments, bool last) {
   const std::string& part = only_text(arguments, "partition").bytes;
   const std::size_t at = last ? text.bytes.rfind(part) : text.bytes.find(part);
   const auto tuple = [](Text a, Text b, Text c) {
-    return Value(Values{std::move(a), std::move(b), std::move(c)}, List::Kind::tuple);
+    return Value(Values{std::move(a), std::move(b), std::move(c)}, ListKind::tuple);
   };
   if (at == std::string::npos) return last ? tuple({}, {}, text) : tuple(text, {}, {});
   return tuple(text.part(0, at), text.part(at, at + part.size()), text.part(at + part.size(), text.size()));
@@ -290,7 +291,7 @@ return methods;
 #undef METHOD
 
 Value tuple_of(Value first, Value second) {
-  return Value(Values{std::move(first), std::move(second)}, List::Kind::tuple);
+  return Value(Values{std::move(first), std::move(second)}, ListKind::tuple);
 }
 
 Value dict_method(const Value& object, const std::string& name, const Arguments& arguments) {
@@ -306,7 +307,7 @@ Value dict_method(const Value& object, const std::string& name, const Arguments&
   Values values;
   for (const auto& [key, value] : dict.entries())
     values.push_back(name == "keys" ? key : name == "values" ? value : tuple_of(key, value));
-  return Value(std::move(values), List::Kind::view);
+  return Value(std::move(values), ListKind::view);
 }
 
 Value list_method(const Value& object, const std::string& name, const Arguments& arguments) {
@@ -334,7 +335,7 @@ Value bound(const Value& object, const std::string& name, std::function<Value(co
 }  // namespace
 
 Value method(const Value& object, const std::string& name, Budget& budget) {
-  if (const Text* text = object.text()) {
+  if (object.text()) {
     const auto found = text_methods().find(name);
     if (found == text_methods().end()) return {};
     return bound(object, name, [object, call = found->second, &budget](const Arguments& arguments) {

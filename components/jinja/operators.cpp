@@ -65,13 +65,13 @@ Value repeated(const Value& what, std::int64_t times, Budget& budget) {
 }
 
 bool is_list(const Value& value) {
-  return value.list() && (value.list()->kind == List::Kind::list || value.list()->kind == List::Kind::tuple);
+  return value.list() && (value.list()->kind == ListKind::list || value.list()->kind == ListKind::tuple);
 }
 
 // "%s of %d" % (a, b): only what templates use.
 Text formatted(const Text& pattern, const Value& value) {
   const Values single = {value};
-  const bool many = value.list() && value.list()->kind == List::Kind::tuple;
+  const bool many = value.list() && value.list()->kind == ListKind::tuple;
   const Values& values = many ? value.list()->values : single;
   Text out;
   std::size_t used = 0;
@@ -175,10 +175,10 @@ Value attribute(const Value& object, const std::string& name, Budget& budget) {
 
 Value item(const Value& object, const Value& key, Budget& budget) {
   if (const Dict* dict = object.dict()) {
-    if (!key.list() || key.list()->kind == List::Kind::tuple)
+    if (!key.list() || key.list()->kind == ListKind::tuple)
       if (const Value* value = dict->find(key)) return *value;
   } else if (const auto index = as_integer(key); index && (object.list() || object.text())) {
-    if (object.list() && object.list()->kind != List::Kind::generator) {
+    if (object.list() && object.list()->kind != ListKind::generator) {
       const auto at = place(*index, object.list()->values.size());
       return at ? object.list()->values[*at] : unknown(object, std::to_string(*index));
     }

@@ -73,8 +73,8 @@ Text listed(const Values& values, const char* open, const char* close) {
 
 Text represented_list(const List& list) {
   switch (list.kind) {
-    case List::Kind::tuple: return listed(list.values, "(", list.values.size() == 1 ? ",)" : ")");
-    case List::Kind::generator: throw TemplateError("prints a generator: put |list or |join after it");
+    case ListKind::tuple: return listed(list.values, "(", list.values.size() == 1 ? ",)" : ")");
+    case ListKind::generator: throw TemplateError("prints a generator: put |list or |join after it");
     default: return listed(list.values, "[", "]");
   }
 }
@@ -94,7 +94,7 @@ class JsonWriter {
     if (value.real() && !std::isfinite(*value.real()))
       return out.append(std::isnan(*value.real()) ? "NaN" : *value.real() < 0 ? "-Infinity" : "Infinity");
     if (value.integer() || value.real()) return out.append(printed(value));
-    if (value.list() && (value.list()->kind == List::Kind::list || value.list()->kind == List::Kind::tuple)) {
+    if (value.list() && (value.list()->kind == ListKind::list || value.list()->kind == ListKind::tuple)) {
       const Values& values = value.list()->values;
       return enclose('[', ']', values.size(), depth, [&](std::size_t i) { write(values[i], depth + 1); });
     }

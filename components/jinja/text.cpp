@@ -1,5 +1,6 @@
 #include "components/jinja/text.hpp"
 
+#include <unicode/locid.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
 

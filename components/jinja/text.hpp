@@ -25,6 +25,7 @@ struct Text {
 
   void append(const Text& other);
   void append(std::string_view text, Origin origin = from_template);
+  void append(const char* text, Origin origin = from_template) { append(std::string_view(text), origin); }
   void append(char byte, Origin origin = from_template) { append(std::string_view(&byte, 1), origin); }
   Text part(std::size_t begin, std::size_t end) const;  // bytes [begin, end)
 

@@ -21,7 +21,7 @@ std::string key_text(const Value& key) {
       return std::to_string(static_cast<std::int64_t>(*real));
     return printed(key).bytes;
   }
-  if (const List* list = key.list(); list && list->kind == List::Kind::tuple) {
+  if (const List* list = key.list(); list && list->kind == ListKind::tuple) {
     std::string text = "(";
     for (const Value& each : list->values) {
       const std::string one = key_text(each);
@@ -62,8 +62,8 @@ void Extent::add(const Value& value) {
   if (weight > heaviest) throw TemplateError("makes a list or dict that is too large");
 }
 
-List::List(Values values, Kind kind) : values(std::move(values)), kind(kind) {
-  for (const Value& each : this->values) extent.add(each);
+List::List(Values all, ListKind kind_) : values(std::move(all)), kind(kind_) {
+  for (const Value& each : values) extent.add(each);
 }
 
 const Value* Dict::find(const Value& key) const {
@@ -98,6 +98,10 @@ void Arguments::at_most(std::size_t count, std::initializer_list<std::string_vie
       throw TemplateError("gives an argument " + in_quotes(key) + " that is not known");
 }
 
+Value::Value(Values values, ListKind kind) : data_(std::make_shared<const List>(std::move(values), kind)) {}
+Value::Value(Dict dict) : data_(std::make_shared<const Dict>(std::move(dict))) {}
+Value::Value(Function function) : data_(std::make_shared<const Function>(std::move(function))) {}
+
 Value::Value(const nlohmann::ordered_json& json, Origin origin) : data_(None{}) {
   if (json.is_boolean()) {
     data_ = json.get<bool>();
@@ -124,7 +128,7 @@ bool Value::truth() const {
   if (integer()) return *integer() != 0;
   if (real()) return *real() != 0;
   if (text()) return !text()->empty();
-  if (list()) return list()->kind == List::Kind::generator || !list()->values.empty();
+  if (list()) return list()->kind == ListKind::generator || !list()->values.empty();
   if (dict()) return !dict()->entries().empty();
   return true;
 }
@@ -148,9 +152,9 @@ std::string Value::type() const {
   if (dict()) return "a dict";
   if (space()) return "a namespace";
   if (function()) return "a function";
-  return list()->kind == List::Kind::tuple       ? "a tuple"
-         : list()->kind == List::Kind::generator ? "a generator"
-                                                 : "a list";
+  return list()->kind == ListKind::tuple       ? "a tuple"
+         : list()->kind == ListKind::generator ? "a generator"
+                                               : "a list";
 }
 
 std::optional<std::int64_t> as_integer(const Value& value) {
@@ -179,7 +183,7 @@ const Text& need_text(const Value& value, std::string_view what) {
 Values iterated(const Value& value) {
   if (value.is_undefined()) return {};
   if (const List* list = value.list()) {
-    if (list->kind == List::Kind::generator && std::exchange(list->used, true)) return {};
+    if (list->kind == ListKind::generator && std::exchange(list->used, true)) return {};
     return list->values;
   }
   Values values;
@@ -201,7 +205,7 @@ bool equal(const Value& left, const Value& right) {
   const auto a = as_number(left), b = as_number(right);
   if (a && b) return as_integer(left) && as_integer(right) ? as_integer(left) == as_integer(right) : *a == *b;
   if (left.list() && right.list()) {
-    return (left.list()->kind == List::Kind::tuple) == (right.list()->kind == List::Kind::tuple) &&
+    return (left.list()->kind == ListKind::tuple) == (right.list()->kind == ListKind::tuple) &&
            std::ranges::equal(left.list()->values, right.list()->values, equal);
   }
   if (left.dict() && right.dict()) return equal_dicts(*left.dict(), *right.dict());

@@ -53,6 +53,12 @@ struct Undefined {
 };
 struct None {};
 
+struct List;
+class Dict;
+struct Namespace;
+struct Function;
+enum class ListKind { list, tuple, view, generator };
+
 // How deep a value is nested and how much there is to print: both limited when it is made, for a list that
 // contains another one twice, many times over, would otherwise never end.
 struct Extent {
@@ -60,10 +66,56 @@ struct Extent {
   void add(const Value& value);
 };
 
+// A value of Python, as far as templates see it.
+class Value {
+ public:
+  Value() : data_(Undefined{}) {}
+  Value(Undefined undefined) : data_(std::move(undefined)) {}
+  Value(None) : data_(None{}) {}
+  Value(bool value) : data_(value) {}
+  Value(std::int64_t value) : data_(value) {}
+  Value(double value) : data_(value) {}
+  Value(Text text) : data_(std::make_shared<const Text>(std::move(text))) {}
+  Value(const char* text) : Value(Text(text)) {}
+  Value(Values values, ListKind kind = ListKind::list);
+  Value(Dict dict);
+  Value(std::shared_ptr<Namespace> space) : data_(std::move(space)) {}
+  Value(Function function);
+  Value(const nlohmann::ordered_json& json, Origin origin);
+
+  bool is_undefined() const { return std::holds_alternative<Undefined>(data_); }
+  bool is_none() const { return std::holds_alternative<None>(data_); }
+  const bool* boolean() const { return std::get_if<bool>(&data_); }
+  const std::int64_t* integer() const { return std::get_if<std::int64_t>(&data_); }
+  const double* real() const { return std::get_if<double>(&data_); }
+  const Undefined* undefined() const { return std::get_if<Undefined>(&data_); }
+  const Text* text() const { return get<const Text>(); }
+  const List* list() const { return get<const List>(); }
+  const Dict* dict() const { return get<const Dict>(); }
+  Namespace* space() const { return get<Namespace>(); }
+  const Function* function() const { return get<const Function>(); }
+
+  bool truth() const;
+  Extent extent() const;
+  std::string type() const;  // as Python's messages call it
+
+ private:
+  template <class T>
+  T* get() const {
+    const auto* held = std::get_if<std::shared_ptr<T>>(&data_);
+    return held ? held->get() : nullptr;
+  }
+
+  std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const Text>,
+               std::shared_ptr<const List>, std::shared_ptr<const Dict>, std::shared_ptr<Namespace>,
+               std::shared_ptr<const Function>>
+      data_;
+};
+
 // A list; what it is called in Python decides how it is printed and whether it has a length.
 struct List {
-  enum class Kind { list, tuple, view, generator };
-  List(Values values, Kind kind);
+  using Kind = ListKind;
+  List(Values all, ListKind kind_);
   Values values;
   Kind kind;
   Extent extent = {};
@@ -103,53 +155,6 @@ struct Function {
   std::function<Value(const Arguments&)> call;
   std::unordered_map<std::string, Value> attributes = {};  // of a loop, which is a function, too
   Extent extent = {};                                      // of what it holds
-};
-
-// A value of Python, as far as templates see it.
-class Value {
- public:
-  Value() : data_(Undefined{}) {}
-  Value(Undefined undefined) : data_(std::move(undefined)) {}
-  Value(None) : data_(None{}) {}
-  Value(bool value) : data_(value) {}
-  Value(std::int64_t value) : data_(value) {}
-  Value(double value) : data_(value) {}
-  Value(Text text) : data_(std::make_shared<const Text>(std::move(text))) {}
-  Value(const char* text) : Value(Text(text)) {}
-  Value(Values values, List::Kind kind = List::Kind::list)
-      : data_(std::make_shared<const List>(std::move(values), kind)) {}
-  Value(Dict dict) : data_(std::make_shared<const Dict>(std::move(dict))) {}
-  Value(std::shared_ptr<Namespace> space) : data_(std::move(space)) {}
-  Value(Function function) : data_(std::make_shared<const Function>(std::move(function))) {}
-  Value(const nlohmann::ordered_json& json, Origin origin);
-
-  bool is_undefined() const { return std::holds_alternative<Undefined>(data_); }
-  bool is_none() const { return std::holds_alternative<None>(data_); }
-  const bool* boolean() const { return std::get_if<bool>(&data_); }
-  const std::int64_t* integer() const { return std::get_if<std::int64_t>(&data_); }
-  const double* real() const { return std::get_if<double>(&data_); }
-  const Undefined* undefined() const { return std::get_if<Undefined>(&data_); }
-  const Text* text() const { return get<const Text>(); }
-  const List* list() const { return get<const List>(); }
-  const Dict* dict() const { return get<const Dict>(); }
-  Namespace* space() const { return get<Namespace>(); }
-  const Function* function() const { return get<const Function>(); }
-
-  bool truth() const;
-  Extent extent() const;
-  std::string type() const;  // as Python's messages call it
-
- private:
-  template <class T>
-  T* get() const {
-    const auto* held = std::get_if<std::shared_ptr<T>>(&data_);
-    return held ? held->get() : nullptr;
-  }
-
-  std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const Text>,
-               std::shared_ptr<const List>, std::shared_ptr<const Dict>, std::shared_ptr<Namespace>,
-               std::shared_ptr<const Function>>
-      data_;
 };
 
 bool equal(const Value& left, const Value& right);

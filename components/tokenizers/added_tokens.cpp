@@ -71,7 +71,8 @@ AddedTokenFinder::AddedTokenFinder(std::vector<AddedToken> tokens) : sorted_(std
 }
 
 // Narrows the range of sorted tokens that begin like the text, byte by byte.
-const AddedToken* AddedTokenFinder::longest_at(std::string_view text, std::size_t position) const {
+const AddedToken* AddedTokenFinder::longest_at(std::string_view text, std::size_t position,
+                                               const Allowed& allowed) const {
   const AddedToken* longest = nullptr;
   auto begin = sorted_.begin(), end = sorted_.end();
   for (std::size_t length = 0; position + length < text.size() && begin != end; ++length) {
@@ -83,16 +84,17 @@ const AddedToken* AddedTokenFinder::longest_at(std::string_view text, std::size_
     const auto same = std::ranges::equal_range(begin, end, static_cast<int>(letter), {}, at);
     begin = same.begin();
     end = same.end();
-    if (begin != end && begin->text.size() == length + 1) longest = &*begin;
+    if (begin != end && begin->text.size() == length + 1 && allowed(*begin, position, position + length + 1))
+      longest = &*begin;
   }
   return longest;
 }
 
-void AddedTokenFinder::each(std::string_view text,
+void AddedTokenFinder::each(std::string_view text, const Allowed& allowed,
                             const std::function<void(std::string_view, const AddedToken*)>& see) const {
   std::size_t done = 0;
   for (std::size_t position = 0; position < text.size();) {
-    const AddedToken* token = longest_at(text, position);
+    const AddedToken* token = longest_at(text, position, allowed);
     if (!token) {
       ++position;
       continue;

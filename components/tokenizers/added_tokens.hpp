@@ -27,12 +27,15 @@ class AddedTokenFinder {
  public:
   explicit AddedTokenFinder(std::vector<AddedToken> tokens);
 
+  // Whether the bytes [begin, end) of the text may be this token.
+  using Allowed = std::function<bool(const AddedToken&, std::size_t begin, std::size_t end)>;
+
   // Calls `see` for all parts of the text in order: tokens, and the text between them (with null).
-  void each(std::string_view text,
+  void each(std::string_view text, const Allowed& allowed,
             const std::function<void(std::string_view part, const AddedToken*)>& see) const;
 
  private:
-  const AddedToken* longest_at(std::string_view text, std::size_t position) const;
+  const AddedToken* longest_at(std::string_view text, std::size_t position, const Allowed& allowed) const;
 
   std::vector<AddedToken> sorted_;  // by their text
 };

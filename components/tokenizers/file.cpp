@@ -10,10 +10,15 @@ namespace {
 
 struct File {
   std::filesystem::path path = {};
+  bool special_tokens = false;
 };
 
 constexpr auto describe(std::type_identity<File>) {
-  return fields(field("path", &File::path, "A HuggingFace tokenizer.json.", required(), non_empty()));
+  return fields(field("path", &File::path, "A HuggingFace tokenizer.json.", required(), non_empty()),
+                field("special_tokens", &File::special_tokens,
+                      "Special tokens that a text contains, such as <|endoftext|> between documents, are "
+                      "these tokens. Otherwise "
+                      "they are ordinary text: nobody can end a message by writing its end."));
 }
 
 TokenizerFacts facts(const File&) { return {.learns = false}; }
@@ -25,7 +30,7 @@ std::unique_ptr<Tokenizer> build(const File& settings, const TokenizerInputs& in
     throw DataError("There is no file " + path + ": set dataset.tokenizer.path to a tokenizer.json.");
   try {
     const MappedFile file(settings.path);
-    return read_tokenizer(file.text(), path);
+    return read_tokenizer(file.text(), path, settings.special_tokens);
   } catch (const IoError& error) {
     throw DataError(error.what());
   }

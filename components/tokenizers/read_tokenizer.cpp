@@ -33,12 +33,13 @@ std::unique_ptr<Tokenizer> from_json(const Json& json) {
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> read_tokenizer(std::string_view json, const std::string& origin) {
+std::unique_ptr<Tokenizer> read_tokenizer(std::string_view json, const std::string& origin,
+                                          bool parse_special) {
   try {
-    const Json parsed = read_json(json);
+    Json parsed = read_json(json);
     if (!parsed.is_object()) throw std::runtime_error("it is not a JSON object");
     if (parsed.contains("tokenizer")) return from_json(parsed);
-    return huggingface_tokenizer(parsed);
+    return huggingface_tokenizer(std::move(parsed), parse_special);
   } catch (const Json::exception&) {  // the library's message would not help the user
     throw DataError(origin + " cannot be used as a tokenizer: an entry is missing or of the wrong kind.");
   } catch (const std::exception& error) {

@@ -23,10 +23,13 @@ std::unique_ptr<Tokenizer> learn_words(const std::vector<std::string_view>& text
 // are `vocabulary` tokens or no pair is left. Its json() is a tokenizer.json.
 std::unique_ptr<Tokenizer> learn_bpe(const std::vector<std::string_view>& texts, std::int64_t vocabulary);
 
-// A tokenizer.json. Throws std::runtime_error that says what is wrong or not supported.
-std::unique_ptr<Tokenizer> huggingface_tokenizer(const nlohmann::json& json);
+// A tokenizer.json. A special token that a text contains is text, unless `parse_special`: it may be
+// somebody's who wants to end a message in the name of another. Throws std::runtime_error that says what is
+// wrong or not supported.
+std::unique_ptr<Tokenizer> huggingface_tokenizer(nlohmann::json json, bool parse_special = false);
 
 // Reads the result of Tokenizer::json() or a tokenizer.json. Throws DataError that begins with `origin`.
-std::unique_ptr<Tokenizer> read_tokenizer(std::string_view json, const std::string& origin);
+std::unique_ptr<Tokenizer> read_tokenizer(std::string_view json, const std::string& origin,
+                                          bool parse_special = false);
 
 }  // namespace runner

@@ -32,14 +32,18 @@ struct DataFindings {
   std::vector<Duplicate> duplicates;  // the first few; duplicate_count is the total
   std::int64_t duplicate_count = 0;
   std::vector<ShownExample> examples;  // of the training set, after all transforms
+  std::vector<ShownTokens> tokens;     // of the training set, if only some tokens are trained on
+  bool failed = false;                 // something is wrong that a training would only hide
 };
 
 // Opens the dataset of the recipe and reads at most `most_examples` of each set.
-DataFindings examine_data(const Recipe& recipe, std::int64_t most_examples);
+// The findings have the tokens of the first `shown_tokens` training examples.
+DataFindings examine_data(const Recipe& recipe, std::int64_t most_examples, std::int64_t shown_tokens = 0);
 
 // Adds the problems and notes that follow from the other findings.
 void find_problems(DataFindings& found);
 
 nlohmann::ordered_json to_json(const DataFindings& found);
+nlohmann::ordered_json to_json(const ShownTokens& example);
 
 }  // namespace runner

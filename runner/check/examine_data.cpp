@@ -106,7 +106,7 @@ TransformPipeline without_augmentation(TransformPipeline pipeline) {
 
 }  // namespace
 
-DataFindings examine_data(const Recipe& recipe, std::int64_t most_examples) {
+DataFindings examine_data(const Recipe& recipe, std::int64_t most_examples, std::int64_t shown_tokens) {
   const torch::NoGradGuard no_grad;
   const auto seed = static_cast<std::uint64_t>(recipe.run.seed);
   const auto dataset = build_dataset(recipe);
@@ -126,6 +126,8 @@ DataFindings examine_data(const Recipe& recipe, std::int64_t most_examples) {
     found.sets.push_back(examine_set(*plain.eval, "validation", most_examples));
     find_duplicates(*plain.train, *plain.eval, found);
   }
+  for (std::int64_t i = 0; i < std::min(shown_tokens, plain.train->size()); ++i)
+    if (auto tokens = plain.train->tokens_of(i)) found.tokens.push_back(std::move(*tokens));
   const auto interpreter = dataset->interpreter(pipeline, plain.learned);
   const bool augmented = std::ranges::any_of(
       pipeline, [](const TransformStep& step) { return step.training != step.evaluation; });

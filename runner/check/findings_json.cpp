@@ -100,6 +100,11 @@ Json lengths_of(const SetFindings& set) {
 
 }  // namespace
 
+Json to_json(const ShownTokens& example) {
+  return {
+      {"place", example.place}, {"ids", example.ids}, {"trained", example.trained}, {"text", example.texts}};
+}
+
 Json to_json(const DataFindings& found) {
   Json json{{"title", found.dataset},
             {"stand_in", found.stand_in},
@@ -124,6 +129,7 @@ Json to_json(const DataFindings& found) {
     if (!image.empty()) json["samples"].push_back({{"label", label}, {"image", image}});
     if (!text.empty()) json["texts"].push_back({{"label", label}, {"text", text}});
   }
+  for (const ShownTokens& example : found.tokens) json["tokens"].push_back(to_json(example));
   return json;
 }
 

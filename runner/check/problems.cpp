@@ -165,6 +165,11 @@ void tokens(const SetFindings& set, DataFindings& found) {
 }  // namespace
 
 void find_problems(DataFindings& found) {
+  for (const SetFindings& set : found.sets) {
+    found.failed = found.failed || !set.faults.empty();
+    for (const ExampleFault& fault : set.faults) found.problems.push_back(fault.text);
+    found.notes.insert(found.notes.end(), set.notes.begin(), set.notes.end());
+  }
   if (!found.stand_in.empty()) found.problems.push_back(found.stand_in);
   for (const SetFindings& set : found.sets) reading(set, found);
   if (found.sets.size() < 2)

@@ -81,7 +81,9 @@ class Examination {
       found_.columns.push_back(in_units(columns_[i], named ? details_.columns[i] : plain));
     }
     found_.unknown_categories = details_.unknown_categories;
+    found_.faults = details_.faults;
     found_.remarks = details_.remarks;
+    found_.notes = details_.notes;
     for (std::size_t i = 0; i < details_.categories.size(); ++i) {
       const ColumnDetails& column = details_.categories[i];
       ColumnFindings categories{.name = column.name, .missing = column.gaps};
@@ -164,7 +166,8 @@ class Examination {
     const bool* kept = mask == batch.extra.end() ? nullptr : mask->second[place].const_data_ptr<bool>();
     const auto* token = input.const_data_ptr<std::int64_t>();
     // Before it was cut; what follows is padding.
-    const std::int64_t whole = details_.tokens_of ? details_.tokens_of(index) : input.numel();
+    const std::int64_t whole =
+        details_.untruncated_length ? details_.untruncated_length(index) : input.numel();
     std::int64_t length = 0;
     for (std::int64_t i = 0; i < std::min(input.numel(), kept ? input.numel() : whole); ++i) {
       if (kept && !kept[i]) continue;
@@ -172,7 +175,7 @@ class Examination {
       if (details_.unknown_token && token[i] == *details_.unknown_token) ++found_.unknown_tokens;
     }
     found_.tokens += length;
-    if (details_.tokens_of) length = std::max(length, whole);
+    if (details_.untruncated_length) length = std::max(length, whole);
     ++found_.lengths[length];
     found_.cut += length > input.numel();
   }

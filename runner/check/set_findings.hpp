@@ -30,14 +30,15 @@ struct SetFindings {
   std::vector<std::int64_t> examined;  // indices of those that could be read
   std::vector<std::string> broken;     // error messages of the first that could not
   std::int64_t broken_count = 0;
-  std::vector<std::int64_t> class_counts;  // by class; empty: targets are not classes
-  std::vector<std::string> remarks;        // as in SplitDetails
-  std::int64_t wrong_labels = 0;           // labels that are not a class
-  std::int64_t not_finite = 0;             // examples with an input that is not a finite number
-  std::int64_t targets_not_finite = 0;     // the same for targets
-  std::optional<double> mean, deviation;   // of all inputs together
-  std::vector<ColumnFindings> columns;     // if the input is a row of numbers
+  std::vector<std::int64_t> class_counts;   // by class; empty: targets are not classes
+  std::vector<std::string> remarks, notes;  // as in SplitDetails
+  std::int64_t wrong_labels = 0;            // labels that are not a class
+  std::int64_t not_finite = 0;              // examples with an input that is not a finite number
+  std::int64_t targets_not_finite = 0;      // the same for targets
+  std::optional<double> mean, deviation;    // of all inputs together
+  std::vector<ColumnFindings> columns;      // if the input is a row of numbers
   std::vector<std::pair<std::string, double>> unknown_categories;  // as in SplitDetails
+  std::vector<ExampleFault> faults;                                // as in SplitDetails
   bool of_tokens = false;
   std::map<std::int64_t, std::int64_t>
       lengths;           // number of examples by length in tokens, before they were truncated

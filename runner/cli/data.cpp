@@ -90,6 +90,21 @@ void print_columns(const DataFindings& found, Session& session) {
                         session.out_style);
 }
 
+// Every token in brackets of its own; those that are trained on stand out.
+void print_tokens(const DataFindings& found, Session& session) {
+  const Style& style = session.out_style;
+  for (const ShownTokens& example : found.tokens) {
+    session.out << "\n"
+                << style.bold(example.place) << style.dim("   [token]  >[token that is trained on]") << "\n";
+    for (std::size_t i = 0; i < example.ids.size(); ++i) {
+      const std::string text = "[" + escaped_name(example.texts[i]) + "]";
+      session.out << (example.trained[i] ? style.green(">" + text) : style.dim(text));
+      if (example.texts[i].ends_with('\n')) session.out << "\n";
+    }
+    session.out << "\n";
+  }
+}
+
 void print(const DataFindings& found, Session& session) {
   const Style& style = session.out_style;
   if (found.problems.empty()) {
@@ -105,6 +120,7 @@ void print(const DataFindings& found, Session& session) {
   print_sets(found, session);
   print_classes(found, session);
   print_columns(found, session);
+  print_tokens(found, session);
 }
 
 void write_page(const std::string& file, const std::string& recipe, const std::string& run,
@@ -116,8 +132,9 @@ void write_page(const std::string& file, const std::string& recipe, const std::s
 }
 
 int run(const Arguments& arguments, Session& session) {
-  std::int64_t most = 100'000;
+  std::int64_t most = 100'000, tokens = 0;
   try {
+    tokens = whole_option(arguments, "tokens", 1).value_or(tokens);
     most = whole_option(arguments, "examples", 1).value_or(most);
   } catch (const BadNumber& problem) {
     return refuse({problem.message, {}, "runner data --help"}, session);
@@ -130,41 +147,51 @@ int run(const Arguments& arguments, Session& session) {
   session.err << render(problems, session.err_style.colour);
   if (!resolved) return Exit::bad_input;
   const Recipe decoded = decode_table<Recipe>(*resolved, session.registry);
-  const DataFindings found = examine_data(decoded, most);
+  const DataFindings found = examine_data(decoded, most, tokens);
   if (arguments.has("output")) write_page(arguments.get("output"), recipe, decoded.run.name, to_json(found));
-  if (arguments.has("json")) {
+  if (arguments.has("json") && arguments.has("tokens")) {
+    for (const ShownTokens& example : found.tokens) session.out << to_json(example).dump() << "\n";
+    for (const std::string& problem : found.problems) session.err << problem << "\n";
+  } else if (arguments.has("json")) {
     session.out << dumped(to_json(found));
   } else {
     print(found, session);
     if (arguments.has("output")) session.out << "\n" << arguments.get("output") << "\n";
   }
-  return arguments.has("strict") && !found.problems.empty() ? Exit::failed : Exit::done;
+  return found.failed || (arguments.has("strict") && !found.problems.empty()) ? Exit::failed : Exit::done;
 }
 
 }  // namespace
 
 Command data_command() {
-  return {.name = "data",
-          .summary = "Examine the data before training: problems, classes, columns, examples.",
-          .arguments = {{"RECIPE", "The recipe, a TOML file.", Argument::Count::one, Word::recipe},
-                        {"OVERRIDE", "Changes to it, as for `runner run`.", Argument::Count::any,
-                         Word::override_}},
-          .options = {{.name = "output",
-                       .doc = "Write an HTML page too, with examples after the transforms.",
-                       .value = "FILE",
-                       .letter = 'o',
-                       .word = Word::file},
-                      {.name = "examples",
-                       .doc = "Examine at most N examples of each set, evenly spaced; default: 100000.",
-                       .value = "N"},
-                      {.name = "strict", .doc = "Exit with code 1 if there is a problem."},
-                      {.name = "json", .doc = "The same as JSON, for programs."}},
-          .examples = {{"runner data recipes/cifar10.toml -o data.html", "with a page to look at"},
-                       {"runner data recipes/adult_tabular.toml --strict", "in a script, before training"}},
-          .run = &run,
-          .details =
-              "Two examples are duplicates if the model would get the same numbers for both.\n"
-              "Exit code 0: done; 1: failed, or problems with --strict; 2: the recipe has mistakes."};
+  return {
+      .name = "data",
+      .summary = "Examine the data before training: problems, classes, columns, examples.",
+      .arguments = {{"RECIPE", "The recipe, a TOML file.", Argument::Count::one, Word::recipe},
+                    {"OVERRIDE", "Changes to it, as for `runner run`.", Argument::Count::any,
+                     Word::override_}},
+      .options = {{.name = "output",
+                   .doc = "Write an HTML page too, with examples after the transforms.",
+                   .value = "FILE",
+                   .letter = 'o',
+                   .word = Word::file},
+                  {.name = "examples",
+                   .doc = "Examine at most N examples of each set, evenly spaced; default: 100000.",
+                   .value = "N"},
+                  {.name = "tokens",
+                   .doc = "Show the first N training examples token by token, and which tokens are trained "
+                          "on; with --json "
+                          "one object a line: place, ids, trained, text.",
+                   .value = "N"},
+                  {.name = "strict", .doc = "Exit with code 1 if there is a problem."},
+                  {.name = "json", .doc = "The same as JSON, for programs."}},
+      .examples = {{"runner data recipes/cifar10.toml -o data.html", "with a page to look at"},
+                   {"runner data recipes/adult_tabular.toml --strict", "in a script, before training"}},
+      .run = &run,
+      .details =
+          "Two examples are duplicates if the model would get the same numbers for both.\n"
+          "Exit code 0: done; 1: failed, problems with --strict, or conversations that would be trained on\n"
+          "wrongly; 2: the recipe has mistakes."};
 }
 
 }  // namespace runner::cli

@@ -67,7 +67,9 @@ std::vector<std::int64_t> generate(LanguageModel& model, torch::Device device,
         torch::tensor(at::ArrayRef<std::int64_t>(latest.data(), latest.size()), torch::kInt64);
     auto logits = model.next(tokens.unsqueeze(0).to(device), cache).squeeze(0);
     if (how.vocabulary > 0) logits = logits.narrow(0, 0, std::min(how.vocabulary, logits.size(0)));
-    all.push_back(choose_token(logits, how.choice, random));
+    const std::int64_t token = choose_token(logits, how.choice, random);
+    if (std::ranges::find(how.ends, token) != how.ends.end()) break;
+    all.push_back(token);
     unseen = 1;
     tell(all.back());
   }

@@ -27,7 +27,8 @@ struct Continuation {
   std::int64_t tokens = 200;  // number of tokens to generate
   TokenChoice choice = {};
   std::uint64_t seed = 0;
-  std::int64_t vocabulary = 0;  // only token ids below this; 0: the whole vocabulary of the model
+  std::int64_t vocabulary = 0;          // only token ids below this; 0: the whole vocabulary of the model
+  std::vector<std::int64_t> ends = {};  // the text is over when one of these comes, which is not part of it
 };
 
 // Continues the prompt, which must have at least one token, and calls `tell` with each new token. The model

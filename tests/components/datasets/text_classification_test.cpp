@@ -276,7 +276,7 @@ TEST_CASE_METHOD(Fixture, "texts that are cut are counted, and their whole lengt
       ContainsSubstring("table.csv: 3 of 3 training texts (100 %) have more than dataset.length = 4") ||
           ContainsSubstring("table.csv: 4 of 4 training texts (100 %)"));
   CHECK_THAT(log::warnings()[0], ContainsSubstring("dataset.length = 6 leaves all of them whole."));
-  CHECK(splits.train->details().tokens_of(0) + splits.train->details().tokens_of(1) >= 10);
+  CHECK(splits.train->details().untruncated_length(0) + splits.train->details().untruncated_length(1) >= 10);
   log::clear_warnings();
   for (auto& [name, value] : settings)
     if (name == "length") value = 6;
