@@ -15,6 +15,7 @@
 #include "runner/accelerator/split_batches.hpp"
 #include "runner/accelerator/torch_optimizer.hpp"
 #include "runner/engine/gradients.hpp"
+#include "runner/engine/runtime/device.hpp"
 #include "runner/engine/runtime/process.hpp"
 #include "runner/ranks/join.hpp"
 
@@ -212,7 +213,7 @@ PreparedLoader<Batch> Accelerator::prepare_split(const Split& split, const Split
   loading.workers = options.workers;
   loading.seed = seed_of_next_loader();
   loading.format = impl_->engine.layout();
-  loading.pinned = device().is_cuda();
+  loading.pinned = copies_from_pinned(device());
   return prepared_loader(
       std::unique_ptr<BatchSource<Batch>>(std::make_unique<SplitBatches>(split, loading, share())));
 }

@@ -198,7 +198,9 @@ std::optional<TrainedRun> load_run(const TrainedSource& source, Registry& regist
   // Old runs have no data_spec.json; their model can be built if the data is available.
   const DataSpec data = saved ? *saved : after(transforms, dataset->spec(), /*training=*/true);
 
-  apply(ProcessSettings{.threads = recipe.run.threads, .deterministic = recipe.run.deterministic});
+  apply(ProcessSettings{.threads = recipe.run.threads,
+                        .deterministic = recipe.run.deterministic,
+                        .cudnn_benchmark = recipe.run.cudnn_benchmark});
   auto world = std::make_unique<World>();
   Engine engine(engine_options(recipe), *world);
   auto [model, offloaded] = source.offload
