@@ -78,7 +78,12 @@ void ClassTargets::require_fitting(const torch::Tensor& output, const torch::Ten
 }
 
 torch::Tensor ClassTargets::weights_like(const torch::Tensor& scores) const {
-  return weights_.defined() ? weights_.to(scores.options()) : torch::Tensor{};
+  if (!weights_.defined()) return {};
+  // Once for each kind of scores: a copy in every pass would make the host wait, and cannot be in a graph.
+  if (!placed_weights_.defined() || !placed_weights_.options().type_equal(scores.options()) ||
+      placed_weights_.device() != scores.device())
+    placed_weights_ = weights_.to(scores.options());
+  return placed_weights_;
 }
 
 double ClassTargets::counted(const torch::Tensor& labels) const {

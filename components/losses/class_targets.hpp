@@ -35,7 +35,8 @@ class ClassTargets {
   void require_known(const torch::Tensor& labels, std::int64_t classes) const;
 
   Settings settings_;
-  torch::Tensor weights_;  // undefined: all classes count the same
+  torch::Tensor weights_;                 // undefined: all classes count the same
+  mutable torch::Tensor placed_weights_;  // the same as the last scores were: on their device, of their type
 };
 
 // Whether targets are class labels, not shares of all classes.

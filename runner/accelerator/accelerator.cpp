@@ -16,6 +16,7 @@
 #include "runner/accelerator/split_batches.hpp"
 #include "runner/accelerator/torch_optimizer.hpp"
 #include "runner/engine/gradients.hpp"
+#include "runner/engine/runtime/device.hpp"
 #include "runner/engine/runtime/process.hpp"
 #include "runner/ranks/join.hpp"
 
@@ -220,7 +221,7 @@ PreparedLoader<Batch> Accelerator::prepare_split(const Split& split, const Split
   loading.workers = options.workers;
   loading.seed = seed_of_next_loader();
   loading.format = impl_->engine.layout();
-  loading.pinned = device().is_cuda();
+  loading.pinned = copies_from_pinned(device());
   const RowShare share{world().rank(), world().size(), settings.even_batches};
   return prepared_loader<Batch>(
       std::make_unique<SplitBatches>(split, loading, share, at_once, options.drop_last));

@@ -1,4 +1,3 @@
-#include <torch/cuda.h>
 #include <torch/types.h>
 
 #include "registry/base/log.hpp"
@@ -11,10 +10,9 @@ namespace runner {
 
 namespace {
 
-Finding check_gpu(int index) {
-  Finding finding{log::format("GPU {}", index)};
+Finding check_gpu(const torch::Device& device) {
+  Finding finding{device.is_cuda() ? log::format("GPU {}", device.index()) : device.str()};
   try {
-    const torch::Device device(torch::kCUDA, static_cast<torch::DeviceIndex>(index));
     const torch::Tensor ones = torch::ones({64, 64}, device);
     if (torch::mm(ones, ones).sum().item<double>() != 64.0 * 64 * 64)
       throw std::runtime_error("a matrix product is wrong");
@@ -31,7 +29,8 @@ Finding check_gpu(int index) {
 
 std::vector<Finding> check_devices() {
   const std::vector<std::string> installed = installed_gpus();
-  const int usable = torch::cuda::is_available() ? static_cast<int>(torch::cuda::device_count()) : 0;
+  const torch::Device first = resolve_device("auto");
+  const int usable = first.is_cpu() ? 0 : usable_devices(first.type());
   if (usable == 0 && installed.empty())
     return {{"GPUs", Finding::Verdict::ok, "none here; ranks compute on CPUs and exchange over Gloo"}};
   if (usable == 0 && !has_cuda_build())
@@ -43,7 +42,9 @@ std::vector<Finding> check_devices() {
              "install a driver that fits the CUDA version of LibTorch (`nvidia-smi` shows both), and look at "
              "CUDA_VISIBLE_DEVICES"}};
   std::vector<Finding> findings;
-  for (int index = 0; index < usable; ++index) findings.push_back(check_gpu(index));
+  for (int index = 0; index < usable; ++index)
+    findings.push_back(check_gpu({first.type(), static_cast<torch::DeviceIndex>(index)}));
+  if (!first.is_cuda()) return findings;
   Finding nccl{"NCCL", Finding::Verdict::ok, nccl_version()};
   if (const std::string problem = nccl_problem(); !problem.empty())
     nccl = {"NCCL", Finding::Verdict::problem, problem, "build the program with CUDA: docs/distributed.md"};

@@ -18,11 +18,12 @@ bool owns_memory(const torch::Tensor& tensor) {
          tensor.storage().use_count() == 1 && tensor.storage().data_ptr().get_context() != nullptr;
 }
 
-// A copy that shares no memory with the run; tensors that nothing else refers to are not copied.
-State own_copy(State state) {
-  for (auto& [name, part] : state.parts) part = own_copy(std::move(part));
+// A copy that shares no memory with the run; tensors that nothing else refers to are not copied. Those of a
+// device arrive later.
+State own_copy(State state, HostCopies& copies) {
+  for (auto& [name, part] : state.parts) part = own_copy(std::move(part), copies);
   for (auto& [name, tensor] : state.tensors) {
-    if (!owns_memory(tensor)) tensor = State{.tensors = {{name, tensor}}}.copy().tensors.at(name);
+    if (!owns_memory(tensor)) tensor = copies(tensor);
   }
   return state;
 }
@@ -113,13 +114,16 @@ void Checkpointer::save(const Progress& now) {
   const auto counted = times_.during(TimeLedger::checkpoints);
   const auto start_of_stall = Clock::now();
   wait();
-  Job job = prepare(take(now));
+  HostCopies copies;
+  Checkpoint taken = take(now, copies);
+  if (!hooks_.empty()) copies.wait();  // hooks may read the state
+  Job job = prepare(std::move(taken), copies);
   saved_examples_ = now.examples;
   if (job) start(std::move(job), now, seconds_since(start_of_stall));
 }
 
 // A copy of the state as it is now.
-Checkpoint Checkpointer::take(const Progress& now) {
+Checkpoint Checkpointer::take(const Progress& now, HostCopies& copies) {
   Checkpoint checkpoint;
   checkpoint.step = now.step;
   checkpoint.epoch = now.exact_epoch;
@@ -133,14 +137,14 @@ Checkpoint Checkpointer::take(const Progress& now) {
   for (const auto& [name, stateful] : states_) {
     State state = stateful->save();
     if (is_writer_ || ranks_.sharded_states.contains(name))
-      checkpoint.states[name] = own_copy(std::move(state));
+      checkpoint.states[name] = own_copy(std::move(state), copies);
   }
   return checkpoint;
 }
 
 // Checks the disk space, calls the hooks, and lets all ranks know the folder and what each of them writes.
 // Returns what is left to do in the background.
-Checkpointer::Job Checkpointer::prepare(Checkpoint checkpoint) {
+Checkpointer::Job Checkpointer::prepare(Checkpoint checkpoint, const HostCopies& copies) {
   World& world = ranks_.world;
   const bool together = !ranks_.sharded_states.empty();
   if (!together && !is_writer_) return {};
@@ -161,11 +165,13 @@ Checkpointer::Job Checkpointer::prepare(Checkpoint checkpoint) {
 
   auto held = std::make_shared<const Checkpoint>(std::move(checkpoint));
   if (!is_writer_) {
-    return [held, shared, rank = world.rank(), ranks = world.size()] {
+    return [held, shared, rank = world.rank(), ranks = world.size(), copies] {
+      copies.wait();
       for (const auto& [name, state] : held->states) write_part(shared, {name, rank, ranks}, state);
     };
   }
-  return [this, held, folder, damaged = damaged_] {
+  return [this, held, folder, damaged = damaged_, copies] {
+    copies.wait();
     const WaitOptions wait{ranks_.timeout, &cancelled_,
                            [&world = ranks_.world](int rank) { return world.trouble_with(rank); }};
     store_.write(*folder, *held, settings_, keep_, wait, damaged);

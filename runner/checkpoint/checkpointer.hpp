@@ -12,6 +12,7 @@
 
 #include "runner/checkpoint/checkpoint_policy.hpp"
 #include "runner/checkpoint/checkpoint_store.hpp"
+#include "runner/engine/runtime/device_copies.hpp"
 #include "runner/engine/runtime/time_ledger.hpp"
 #include "runner/engine/world.hpp"
 
@@ -69,8 +70,8 @@ class Checkpointer {
   using Job = std::function<void()>;
 
   void save(const Progress& now);
-  Checkpoint take(const Progress& now);
-  Job prepare(Checkpoint checkpoint);
+  Checkpoint take(const Progress& now, HostCopies& copies);
+  Job prepare(Checkpoint checkpoint, const HostCopies& copies);
   void start(Job job, const Progress& now, double waited);
   void wait();
   void agree_on_failure(const std::string& own) const;

@@ -6,9 +6,11 @@
 #include <torch/version.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -109,6 +111,7 @@ std::string memory() {
 
 std::string devices() {
   std::vector<std::string> names{"cpu"};
+  std::ranges::move(usable_accelerators(), std::back_inserter(names));
   for (const std::string& gpu : installed_gpus()) names.push_back("cuda: " + gpu);
   if (names.size() > 1 && !has_cuda_build())
     names.emplace_back("(this LibTorch is a CPU build and uses none of them)");

@@ -97,7 +97,9 @@ int run(const Arguments& arguments, Session& session) {
     throw std::runtime_error("The recipe names no metric; add one: eval.metric+=accuracy");
   }
   warn_and_steer_around_broken_instructions();
-  apply(ProcessSettings{.threads = recipe.run.threads, .deterministic = recipe.run.deterministic});
+  apply(ProcessSettings{.threads = recipe.run.threads,
+                        .deterministic = recipe.run.deterministic,
+                        .cudnn_benchmark = recipe.run.cudnn_benchmark});
   World world;
   std::unique_ptr<OffloadedWeights> offloaded;
   Run::ModelFactory make_model;

@@ -58,9 +58,11 @@ bool has_batch_norm(const torch::nn::Module& model) {
 Engine::Engine(const EngineOptions& options, World& world)
     : world_(&world),
       device_(resolve_device(options.device, world.local_rank())),
+      to_device_(device_),
       options_(options),
       precision_(options.precision({device_})) {
   if (!device_.is_cpu()) c10::impl::VirtualGuardImpl(device_.type()).setDevice(device_);
+  require_type(device_, precision_->compute_type(), "this precision");
   if (options_.graphs) graphs_ = std::make_unique<GraphedPasses>(device_);
 }
 
@@ -220,9 +222,7 @@ void Engine::train_all() {
 
 Batch Engine::placed(const Batch& batch) const {
   if (device_.is_cpu() || !options_.device_placement) return batch;
-  // Copies from pinned memory overlap with computation.
-  return map_tensors(batch,
-                     [&](const torch::Tensor& tensor) { return tensor.to(device_, /*non_blocking=*/true); });
+  return to_device_(batch);
 }
 
 torch::Tensor Engine::predict(Batch& batch) {

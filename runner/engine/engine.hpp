@@ -14,6 +14,7 @@
 #include "components/models/weights/model_weights.hpp"
 #include "components/optimizers/optimizer.hpp"
 #include "runner/engine/options.hpp"
+#include "runner/engine/runtime/device_copies.hpp"
 #include "runner/engine/runtime/saved_tensors.hpp"
 #include "runner/engine/runtime/time_ledger.hpp"
 #include "runner/engine/strategies/rank_sync.hpp"
@@ -193,6 +194,7 @@ class Engine final : public Stateful {
   World* world_;
   std::unique_ptr<TimeLedger> times_ = std::make_unique<TimeLedger>();
   torch::Device device_;
+  DeviceCopies to_device_;
   EngineOptions options_;
   std::unique_ptr<Precision> precision_;
   bool precision_measures_ = false;  // its state depends on the examples: it has tensors

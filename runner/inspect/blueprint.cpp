@@ -1,5 +1,7 @@
 #include "runner/inspect/blueprint.hpp"
 
+#include <c10/core/CachingDeviceAllocator.h>
+
 #include <algorithm>
 
 #include "components/models/weights/adapt_model.hpp"
@@ -75,11 +77,10 @@ Inspection inspect(const Recipe& recipe, Blueprint& blueprint) {
 
 namespace {
 
-// A lower bound of the main memory for weights and gradients, on all ranks of this machine together.
-// `hollow`: with zero3 the model can be built without memory for all of its weights.
-std::int64_t least_bytes(const Recipe& recipe, std::int64_t weights, bool hollow, const World& world,
-                         const torch::Device& device) {
-  if (!device.is_cpu()) return weights;
+// A lower bound of the memory for weights and gradients where one rank computes. `hollow`: with zero3 the
+// model can be built without memory for all of its weights.
+std::int64_t least_bytes_of_rank(const Recipe& recipe, std::int64_t weights, bool hollow, const World& world,
+                                 bool on_device) {
   const DistributedOptions& distributed = recipe.distributed;
   const bool all_trained = recipe.model.common.freeze.empty() && !recipe.model.common.adapter;
   const std::int64_t gradients = all_trained ? weights : 0;
@@ -88,10 +89,42 @@ std::int64_t least_bytes(const Recipe& recipe, std::int64_t weights, bool hollow
     rank = weights + gradients / world.size();
   if (!world.alone() && distributed.strategy == RankStrategy::zero3) {
     const std::int64_t group = distributed.shard_group > 0 ? distributed.shard_group : world.size();
-    const std::int64_t kept = distributed.offload == Offload::disk ? gradients : weights + gradients;
+    std::int64_t kept = distributed.offload == Offload::disk ? gradients : weights + gradients;
+    if (on_device && distributed.offload != Offload::none) kept = 0;
     rank = std::max(hollow ? 0 : weights, kept / group);
   }
-  return rank * world.local_size();
+  return rank;
+}
+
+// The same for the main memory of this machine.
+std::int64_t least_bytes(const Recipe& recipe, std::int64_t weights, bool hollow, const World& world,
+                         const torch::Device& device) {
+  const bool sharded = !world.alone() && recipe.distributed.strategy == RankStrategy::zero3;
+  if (!device.is_cpu()) return sharded && hollow ? 0 : weights;  // where they are built
+  return least_bytes_of_rank(recipe, weights, hollow, world, /*on_device=*/false) * world.local_size();
+}
+
+// Throws if the model cannot be trained in the memory of the device.
+void require_device_memory(const Recipe& recipe, const Inspection& found, bool hollow, const World& world,
+                           const torch::Device& device) {
+  if (device.is_cpu()) return;
+  const std::int64_t needed =
+      least_bytes_of_rank(recipe, found.weight_bytes, hollow, world, /*on_device=*/true);
+  std::uint64_t total = 0;
+  try {
+    total = at::getDeviceAllocator(device.type())->getMemoryInfo(device.index()).second;
+  } catch (const c10::Error&) {  // this type of device does not say
+    return;
+  }
+  if (static_cast<std::uint64_t>(needed) <= total) return;
+  const auto [takes, has] = distinguishable({static_cast<std::uint64_t>(needed)}, {total});
+  throw std::runtime_error(
+      log::format("The model has {} parameters. Training it takes at least {} of memory on {}, which has {}. "
+                  "Choose a smaller "
+                  "model, or divide it among several devices with distributed.strategy = \"zero3\"; `runner "
+                  "estimate` says what "
+                  "one takes.",
+                  found.parameters, takes, device.str(), has));
 }
 
 }  // namespace
@@ -101,6 +134,7 @@ void require_memory(const Recipe& recipe, const DataSpec& data, const World& wor
   if (from_plugin(recipe.model)) return;
   const std::shared_ptr<Model> sketch = sketch_model(recipe, data);
   const Inspection found = count_weights(*sketch);
+  require_device_memory(recipe, found, on_meta(*sketch), world, device);
   const std::int64_t needed = least_bytes(recipe, found.weight_bytes, on_meta(*sketch), world, device),
                      total = main_memory().total;
   if (total == 0 || needed <= total) return;

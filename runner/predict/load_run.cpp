@@ -201,7 +201,9 @@ std::optional<TrainedRun> load_run(const TrainedSource& source, Registry& regist
   // Old runs have no data_spec.json; their model can be built if the data is available.
   const DataSpec data = saved ? *saved : after(transforms, dataset->spec(), /*training=*/true);
 
-  apply(ProcessSettings{.threads = recipe.run.threads, .deterministic = recipe.run.deterministic});
+  apply(ProcessSettings{.threads = recipe.run.threads,
+                        .deterministic = recipe.run.deterministic,
+                        .cudnn_benchmark = recipe.run.cudnn_benchmark});
   if (source.offload && recipe.model.common.adapter)
     throw std::runtime_error(
         "--offload cannot add an adapter to its model: `runner export --merge` writes both as one, for "

@@ -5,6 +5,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <numeric>
 
@@ -150,11 +151,25 @@ ProcessGroupWorld::ProcessGroupWorld(const c10::intrusive_ptr<c10d::Store>& stor
   try {
     first_on_machine_ = std::stoi(store_->get_to_str("machine/" + machine()));
     cpu_ = gloo(store, place, options);
+    if (options.gpu) require_own_gpu();
     if (options.gpu)
       cuda_ = make_nccl_group({store->clone(), place.rank, place.size, *options.gpu, options.timeout});
   } catch (const std::exception& error) {
     throw explained("connecting the ranks", error);
   }
+}
+
+// NCCL would fail with a message about something else. The same index means another GPU where a launcher
+// shows each rank only its own.
+void ProcessGroupWorld::require_own_gpu() const {
+  const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  const std::string gpu = log::format("{}/{}/cuda:{}", machine(), visible ? visible : "", *options_.gpu);
+  if (store_->add("gpu/" + gpu, 1) == 1) return store_->set("gpu of/" + gpu, std::to_string(rank()));
+  throw std::runtime_error(
+      log::format("ranks {} and {} both compute on cuda:{} of this machine, but NCCL needs a GPU for each "
+                  "rank: set run.device = "
+                  "\"cuda\", which gives every rank its own, and start no more ranks than there are GPUs",
+                  store_->get_to_str("gpu of/" + gpu), rank(), *options_.gpu));
 }
 
 ProcessGroupWorld::~ProcessGroupWorld() {

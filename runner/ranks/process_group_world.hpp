@@ -50,6 +50,7 @@ class ProcessGroupWorld final : public CollectiveWorld {
   class Group;
 
   c10d::Backend& backend(const torch::Tensor& tensor) const;
+  void require_own_gpu() const;
   Work begin(std::string_view operation, std::string_view what, const torch::Tensor& tensor,
              const Start& start) override;
   const std::string& machine() const { return place_.machine; }

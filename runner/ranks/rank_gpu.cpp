@@ -1,7 +1,5 @@
 #include "runner/ranks/rank_gpu.hpp"
 
-#include <torch/cuda.h>
-
 #include <stdexcept>
 
 #include "registry/base/log.hpp"
@@ -23,7 +21,12 @@ std::optional<int> rank_gpu(const std::string& name, Backend backend, const Plac
         "distributed.backend is \"gloo\", which exchanges between CPUs, but rank {} computes on {}: "
         "delete the setting, or set run.device=cpu",
         place.rank, device.str()));
-  const int gpus = static_cast<int>(torch::cuda::device_count());
+  if (!device.is_cuda())
+    throw std::runtime_error(log::format(
+        "Ranks exchange between CPUs over Gloo and between NVIDIA GPUs over NCCL; for {} this program has no "
+        "such library: train on one rank, or set run.device=cpu",
+        device.str()));
+  const int gpus = usable_devices(device.type());
   // If each rank sees only one GPU, the launcher has assigned them.
   if (place.local_size > gpus && gpus > 1)
     throw std::runtime_error(log::format(

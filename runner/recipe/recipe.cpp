@@ -1,41 +1,37 @@
 #include "runner/recipe/recipe.hpp"
 
-#include <charconv>
-
 #include "registry/base/suggest.hpp"
 #include "registry/base/wording.hpp"
+#include "runner/engine/runtime/device.hpp"
 
 namespace runner {
 
 namespace {
 
-bool is_device(std::string_view device) {
-  if (device == "auto" || device == "cpu" || device == "cuda") return true;
-  constexpr std::string_view prefix = "cuda:";
-  if (!device.starts_with(prefix)) return false;
-  device.remove_prefix(prefix.size());
-  unsigned index = 0;
-  const auto [end, error] = std::from_chars(device.data(), device.data() + device.size(), index);
-  return error == std::errc{} && end == device.data() + device.size() && index < 128;
-}
-
 // The device that is probably meant by "gpu", "0" or "cuda1".
 std::optional<std::string> meant_device(const std::string& device) {
   if (device.starts_with("gpu") || device == "nvidia") return "cuda";
-  if (is_device("cuda:" + device)) return "cuda:" + device;
-  if (device.size() > 4 && is_device("cuda:" + device.substr(4))) return "cuda:" + device.substr(4);
-  return nearest(device, {"auto", "cpu", "cuda"});
+  if (is_device_name("cuda:" + device)) return "cuda:" + device;
+  if (device.size() > 4 && is_device_name("cuda:" + device.substr(4))) return "cuda:" + device.substr(4);
+  return nearest(device, {"auto", "cpu", "cuda", "mps", "xpu"});
 }
 
 }  // namespace
 
 void check(const RunSection& run, Report& report) {
-  if (!is_device(run.device)) {
+  if (!is_device_name(run.device)) {
     const auto meant = meant_device(run.device);
-    report.error("device", "cannot be " + in_quotes(run.device) +
-                               (meant ? "; did you mean " + in_quotes(*meant) + "?" : "") +
-                               " (\"auto\", \"cpu\", \"cuda\" or \"cuda:1\")");
+    report.error(
+        "device",
+        "cannot be " + in_quotes(run.device) + (meant ? "; did you mean " + in_quotes(*meant) + "?" : "") +
+            " (\"auto\", \"cpu\", \"cuda\" or \"cuda:1\"; also xpu, mps and other accelerators of LibTorch)");
   }
+  if (run.cudnn_benchmark && run.deterministic)
+    report.error("cudnn_benchmark",
+                 "chooses kernels by their speed, so that results may differ from run to run, which "
+                 "run.deterministic rules out: delete one of the two");
+  if (run.cudnn_benchmark && run.device == "cpu")
+    report.error("cudnn_benchmark", "is for CUDA devices, but run.device is \"cpu\": delete it");
   // The name becomes a folder: one that would lead elsewhere is a mistake.
   if (run.name.find('/') != std::string::npos || run.name == "." || run.name == "..") {
     report.error("name", "becomes the name of a folder, so it cannot be " + in_quotes(run.name) +

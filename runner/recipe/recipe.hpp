@@ -26,6 +26,7 @@ struct RunSection {
   std::optional<std::filesystem::path> dir;
   std::int64_t seed = 0;
   bool deterministic = false;
+  bool cudnn_benchmark = false;
   int threads = 0;
   std::string device = "auto";
   MemoryFormat memory_format = MemoryFormat::automatic;
@@ -41,9 +42,17 @@ constexpr auto describe(std::type_identity<RunSection>) {
             within(0, 9007199254740991), changes_course()),
       field("deterministic", &RunSection::deterministic,
             "Refuse operators whose results may differ from run to run.", changes_course()),
+      field("cudnn_benchmark", &RunSection::cudnn_benchmark,
+            "On CUDA devices, let cuDNN try its kernels for each shape and take the fastest: worth it for "
+            "convolutions "
+            "whose shapes stay the same.",
+            changes_course()),
       field("threads", &RunSection::threads, "CPU threads; 0: one per core.", within(0, 1024),
             changes_course()),
-      field("device", &RunSection::device, "\"auto\" (CUDA if there is one), \"cpu\" or \"cuda:1\".",
+      field("device", &RunSection::device,
+            "\"auto\" (an accelerator if there is one), \"cpu\", \"cuda:1\", or another accelerator that "
+            "LibTorch "
+            "knows, such as \"xpu\" or \"mps\".",
             non_empty(), changes_course()),
       field("memory_format", &RunSection::memory_format, "Memory layout of images.", changes_course()),
       field("tags", &RunSection::tags, "Tags of the run, for the trackers that have tags.", harmless()));

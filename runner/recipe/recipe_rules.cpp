@@ -173,6 +173,10 @@ void check_graphs(const Recipe& recipe, Report& report) {
   refuse(distributed.reproducible, "distributed.reproducible");
   refuse(distributed.sync_batch_norm, "distributed.sync_batch_norm");
   refuse(distributed.strategy == RankStrategy::zero3, "distributed.strategy = \"zero3\"");
+  // It saves and restores the state of the random generator, on the host.
+  const Value model = recipe.model.encode();
+  const Value* recomputes = model.as<Table>()->find("checkpoint_activations");
+  refuse(recomputes && recomputes->as<bool>() && *recomputes->as<bool>(), "model.checkpoint_activations");
 }
 
 }  // namespace

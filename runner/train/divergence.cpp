@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "components/torch/finite.hpp"
 #include "registry/base/log.hpp"
 #include "runner/engine/strategies/pack_state.hpp"
 
@@ -29,15 +30,13 @@ constexpr const char* remedy =
     "(train.on_divergence = \"continue\" keeps training)";
 constexpr const char* remedy_for_data = ": correct the data, which `runner data` examines";
 
-bool has_only_finite(const torch::Tensor& tensor) {
-  return !tensor.defined() || !tensor.is_floating_point() || tensor.isfinite().all().item<bool>();
-}
-
 // Which part of the examples is not finite, of the first rank that has such; empty: none. A lower learning
 // rate does not help against that. Every rank takes part.
 std::string cause_in_data(const Window& window, World& world) {
   const auto all = [&](torch::Tensor Batch::* part) {
-    return std::ranges::all_of(window.batches, [&](const Batch& one) { return has_only_finite(one.*part); });
+    std::vector<torch::Tensor> tensors;
+    for (const Batch& one : window.batches) tensors.push_back(one.*part);
+    return all_finite(tensors);
   };
   const std::string own = !all(&Batch::input) ? "inputs" : !all(&Batch::target) ? "targets" : "";
   const std::vector<std::string> causes = world.gather_texts(own, "whether the data is finite");
@@ -57,14 +56,21 @@ std::vector<NamedTensor> all_weights(const Engine& engine) {
   return weights;
 }
 
+std::vector<bool> finite_ones(const std::vector<NamedTensor>& weights) {
+  std::vector<torch::Tensor> tensors;
+  for (const NamedTensor& weight : weights) tensors.push_back(weight.tensor);
+  return each_finite(tensors);
+}
+
 }  // namespace
 
 void DivergenceGuard::begin(const Engine& engine) {
   const torch::NoGradGuard no_grad;
   State own;
-  for (const NamedTensor& weight : all_weights(engine)) {
-    if (!has_only_finite(weight.tensor)) own.integers[weight.name] = 1;
-  }
+  const std::vector<NamedTensor> weights = all_weights(engine);
+  const std::vector<bool> finite = finite_ones(weights);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (!finite[i]) own.integers[weights[i].name] = 1;
   // Each rank may hold another slice of a weight, and rank 0 saves the names for all.
   for (const std::string& rank : engine.world().gather_texts(pack(own), "the weights that are not finite"))
     for (const auto& [name, _] : unpack(rank).integers) not_finite_at_first_.insert(name);
@@ -143,10 +149,11 @@ void DivergenceGuard::look_at(const Engine& engine) {
 bool DivergenceGuard::weights_are_finite(const Engine& engine) {
   if (weights_are_finite_) return *weights_are_finite_;
   const torch::NoGradGuard no_grad;
-  const auto as_it_began = [&](const NamedTensor& weight) {
-    return has_only_finite(weight.tensor) || not_finite_at_first_.contains(weight.name);
-  };
-  const bool all = std::ranges::all_of(all_weights(engine), as_it_began);
+  const std::vector<NamedTensor> weights = all_weights(engine);
+  const std::vector<bool> finite = finite_ones(weights);
+  bool all = true;
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    all = all && (finite[i] || not_finite_at_first_.contains(weights[i].name));
   weights_are_finite_ = !engine.world().any(!all, "whether the weights are finite");
   return *weights_are_finite_;
 }

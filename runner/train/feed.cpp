@@ -1,6 +1,7 @@
 #include "runner/train/feed.hpp"
 
 #include "components/contract/example_random.hpp"
+#include "runner/engine/runtime/device.hpp"
 
 namespace runner {
 
@@ -20,7 +21,7 @@ LoaderOptions shared_options(const Recipe& recipe, const Engine& engine, Broken 
   options.broken = loader.on_error == OnError::skip ? skipping : Broken::stop;
   options.seed = static_cast<std::uint64_t>(recipe.run.seed);
   options.format = engine.layout();
-  options.pinned = engine.device().is_cuda();
+  options.pinned = copies_from_pinned(engine.device());
   return options;
 }
 

@@ -309,7 +309,7 @@ void set_up_process(const Value& resolved, const Registry& registry, const World
   // The number of threads affects rounding. Results that are the same on any number of ranks must not depend
   // on how cores are divided among the ranks: each rank has one thread unless the recipe sets another number.
   const int threads = recipe.distributed.reproducible ? std::max(recipe.run.threads, 1) : recipe.run.threads;
-  apply(ProcessSettings{threads, world.local_size(), recipe.run.deterministic});
+  apply(ProcessSettings{threads, world.local_size(), recipe.run.deterministic, recipe.run.cudnn_benchmark});
   log::write_to_files(log::format("threads of each rank: {}", torch::get_num_threads()));
   if (world.alone()) warn_and_steer_around_broken_instructions();  // otherwise run_rank() has done it
   if (const std::string slow = slow_precision(recipe); !slow.empty() && world.is_main()) log::warning(slow);

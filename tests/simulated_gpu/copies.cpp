@@ -77,7 +77,7 @@ at::Tensor& copy(Tensor& to, const Tensor& from, bool non_blocking) {
     ++counts().operators;
     if (both && to.get_device() != from.get_device()) {
       counts().between_devices += bytes;
-      wait_for(stream, current_stream(to.get_device()));  // as LibTorch does, before and after
+      wait_for(stream, times_of(current_stream(to.get_device())));  // as LibTorch does, before and after
     } else if (!both) {
       (to.is_cuda() ? counts().to_device : counts().to_host) += bytes;
     }
@@ -85,7 +85,8 @@ at::Tensor& copy(Tensor& to, const Tensor& from, bool non_blocking) {
     const bool asynchronous = both || is_asynchronous(to, from, non_blocking);
     if (asynchronous || from.is_cuda()) use(from, now, false, "aten::copy_");
     if (asynchronous || to.is_cuda()) use(to, now, true, "aten::copy_");
-    if (both && to.get_device() != from.get_device()) wait_for(current_stream(to.get_device()), stream);
+    if (both && to.get_device() != from.get_device())
+      wait_for(current_stream(to.get_device()), times_of(stream));
     if (!asynchronous) host_waits(stream, to.is_cuda() ? "a copy to the device" : "a copy to the host");
   }
   copy_values(to, from);

@@ -48,6 +48,8 @@ class CUDAHooks final : public at::CUDAHooksInterface {
   bool isBuilt() const override { return true; }
   bool isAvailable() const override { return devices() > 0; }
   bool hasCUDA() const override { return devices() > 0; }
+  bool hasCUDART() const override { return devices() > 0; }
+  long versionCUDART() const override { return 13000; }
   int getNumGPUs() const override { return devices(); }
   c10::DeviceIndex deviceCount() const override { return static_cast<c10::DeviceIndex>(devices()); }
   c10::DeviceIndex current_device() const override { return guard().getDevice().index(); }

@@ -1,10 +1,12 @@
 #include "operators.hpp"
 
+#include <ATen/Context.h>
 #include <ATen/core/Generator.h>
 #include <ATen/ops/as_strided_native.h>
 #include <torch/library.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <string>
 #include <string_view>
@@ -45,6 +47,21 @@ const std::set<std::string_view> mixed = {"aten::index",
                                           "aten::_pack_padded_sequence",
                                           "aten::_pack_padded_sequence_backward",
                                           "aten::index_put"};
+
+const std::set<std::string_view> products = {"aten::mm",     "aten::addmm",  "aten::bmm",     "aten::baddbmm",
+                                             "aten::addbmm", "aten::addmv",  "aten::mv",      "aten::dot",
+                                             "aten::linear", "aten::addmm_", "aten::baddbmm_"};
+
+// As LibTorch does before it calls cuBLAS.
+void require_deterministic_product() {
+  if (!at::globalContext().deterministicAlgorithms()) return;
+  const char* const workspace = std::getenv("CUBLAS_WORKSPACE_CONFIG");
+  TORCH_CHECK(
+      workspace && (std::string_view(workspace) == ":4096:8" || std::string_view(workspace) == ":16:8"),
+      "Deterministic behavior was enabled, but this operation is not deterministic because it uses CuBLAS. "
+      "To "
+      "enable deterministic behavior in this case, set CUBLAS_WORKSPACE_CONFIG=:4096:8 or :16:8.");
+}
 
 struct Argument {
   at::Tensor tensor, view;
@@ -198,6 +215,7 @@ void run_on_cpu(const c10::OperatorHandle& op, Stack* stack) {
 }  // namespace
 
 void run_operator(const c10::OperatorHandle& op, Stack* stack) {
+  if (products.contains(op.schema().name())) require_deterministic_product();
   Call call(op, *stack);
   call.use_memory();
   Stack again;

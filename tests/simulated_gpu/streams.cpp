@@ -154,7 +154,11 @@ C10_REGISTER_GUARD_IMPL(CUDA, Guard)
 int devices() {
   static const int count = [] {
     const char* const wanted = std::getenv("SIMULATED_GPU_DEVICES");
-    return wanted ? std::clamp(std::atoi(wanted), 0, most_devices) : most_devices;
+    const int all = wanted ? std::clamp(std::atoi(wanted), 0, most_devices) : most_devices;
+    const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    if (!visible) return all;
+    const std::string list = visible;
+    return std::min(all, list.empty() ? 0 : 1 + static_cast<int>(std::ranges::count(list, ',')));
   }();
   return count;
 }
@@ -191,9 +195,9 @@ bool knows(int stream, const Moment& of) {
          host_knows(of);
 }
 
-void wait_for(int stream, int other) {
-  join(seen[static_cast<std::size_t>(stream)], seen[static_cast<std::size_t>(other)]);
-}
+Times times_of(int stream) { return seen[static_cast<std::size_t>(stream)]; }
+
+void wait_for(int stream, const Times& times) { join(seen[static_cast<std::size_t>(stream)], times); }
 
 void host_waits(int stream, const char* why) { host_learns(seen[static_cast<std::size_t>(stream)], why); }
 

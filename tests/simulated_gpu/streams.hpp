@@ -34,7 +34,8 @@ std::mutex& state();
 Moment launch(int stream);                 // the next operator of a stream
 bool knows(int stream, const Moment& of);  // whether the stream waits for it before its next operator
 bool host_knows(const Moment& of);
-void wait_for(int stream, int other);
+Times times_of(int stream);  // what an event records
+void wait_for(int stream, const Times& times);
 // The host waits for a stream. Counted under this name; forbidden while a graph is captured.
 void host_waits(int stream, const char* why);
 

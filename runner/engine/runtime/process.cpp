@@ -38,6 +38,9 @@ void apply(const ProcessSettings& settings) {
   if (threads > 0) torch::set_num_threads(threads);
   at::globalContext().setDeterministicAlgorithms(settings.deterministic, /*warn_only=*/false);
   at::globalContext().setDeterministicCuDNN(settings.deterministic);
+  // cuBLAS reads it when it is first used; without it LibTorch refuses its products in a deterministic run.
+  if (settings.deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+  at::globalContext().setBenchmarkCuDNN(settings.cudnn_benchmark && !settings.deterministic);
 }
 
 void keep_freed_memory() {

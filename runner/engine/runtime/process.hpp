@@ -10,6 +10,7 @@ struct ProcessSettings {
   int threads = 0;             // compute threads; 0: all cores, divided among the ranks of this machine
   int local_ranks = 1;         // of this run on this machine
   bool deterministic = false;  // refuse operators whose result may differ from run to run
+  bool cudnn_benchmark = false;
 };
 void apply(const ProcessSettings& settings);
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "components/torch/finite.hpp"
 #include "registry/base/wording.hpp"
 
 namespace runner {
@@ -117,6 +118,7 @@ void PowerSgd::reduce(const std::vector<NamedTensor>& parameters) {
   if (pieces.empty()) return;
 
   Pieces rights(sum_of(pieces, "the right factors of the gradients"));
+  std::vector<torch::Tensor> factors(exchanges.size());
   for (std::size_t i = 0; i < exchanges.size(); ++i) {
     Exchange& exchange = exchanges[i];
     if (!exchange.p.defined()) continue;
@@ -127,11 +129,14 @@ void PowerSgd::reduce(const std::vector<NamedTensor>& parameters) {
     exchange.gradient.copy_(sum.view(parameter.sizes()));
     parameter.mutable_grad() = exchange.gradient;
     exchange.matrix.sub_(sum, 1.0 / world_.size());
-    const bool finite = exchange.q.is_meta() || exchange.q.isfinite().all().item<bool>();
-    if (!finite) {  // it would spoil all later gradients
-      exchange.matrix.zero_();
-      exchange.q = first_q(exchange.q.size(0), exchange.q.size(1), i + 1).to(exchange.q.device());
-    }
+    factors[i] = exchange.q;
+  }
+  const std::vector<bool> finite = each_finite(factors);
+  for (std::size_t i = 0; i < exchanges.size(); ++i) {
+    Exchange& exchange = exchanges[i];
+    if (finite[i]) continue;  // otherwise it would spoil all later gradients
+    exchange.matrix.zero_();
+    exchange.q = first_q(exchange.q.size(0), exchange.q.size(1), i + 1).to(exchange.q.device());
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "components/torch/finite.hpp"
 #include "registry/base/log.hpp"
 #include "runner/engine/strategies/power_sgd.hpp"
 #include "runner/engine/strategies/together.hpp"
@@ -174,8 +175,7 @@ torch::Tensor RankSync::total_norm(const torch::Tensor& own) const {
 
 bool RankSync::any_not_finite(const std::vector<torch::Tensor>& own) const {
   if (!sharded_gradients() && !local_gradients()) return false;
-  const auto finite = [](const torch::Tensor& gradient) { return gradient.isfinite().all().item<bool>(); };
-  return world_.any(!std::ranges::all_of(own, finite), "whether a gradient is not finite");
+  return world_.any(!all_finite(own), "whether a gradient is not finite");
 }
 
 void RankSync::share_weights() {
