@@ -6,8 +6,6 @@ function(runner_add_plugin name)
   endif()
   add_library(${name} MODULE ${ARGN} "${runner_plugin_dir}/plugin_stamp.cpp")
   target_link_libraries(${name} PRIVATE runner::runner)
-  # LibTorch's own libraries are compiled with NDEBUG, and some of its classes have another layout without it.
-  target_compile_definitions(${name} PRIVATE NDEBUG)
   target_link_options(${name} PRIVATE "LINKER:-z,defs")
   set_target_properties(${name} PROPERTIES
     PREFIX lib SUFFIX .so CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON SKIP_BUILD_RPATH ON
@@ -22,8 +20,15 @@ function(runner_add_plugin_test name plugin)
   endif()
   add_executable(${name} ${ARGN} $<TARGET_OBJECTS:${plugin}>)
   target_link_libraries(${name} PRIVATE runner::runner)
-  target_compile_definitions(${name} PRIVATE NDEBUG)
   add_test(NAME ${name} COMMAND ${name})
+endfunction()
+
+# runner_precompile_headers(TARGET..): LibTorch's headers and those of the library, parsed once for all of these programs.
+function(runner_precompile_headers first)
+  target_precompile_headers(${first} PRIVATE <torch/data.h> <torch/nn.h> <torch/utils.h> <runner/accelerator/accelerator.hpp>)
+  foreach(target IN LISTS ARGN)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  endforeach()
 endfunction()
 
 set(runner_plugin_dir "${CMAKE_CURRENT_LIST_DIR}")

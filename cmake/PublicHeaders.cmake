@@ -35,5 +35,5 @@ list(APPEND runner_headers
 # Your own training loop.
 list(APPEND runner_headers
   runner/accelerator/accelerator.hpp runner/accelerator/batch_members.hpp runner/accelerator/batch_size.hpp
-  runner/accelerator/batch_sources.hpp runner/accelerator/launch.hpp runner/accelerator/objects.hpp
-  runner/accelerator/prepared_loader.hpp runner/accelerator/prepared_optimizer.hpp)
+  runner/accelerator/batch_sources.hpp runner/accelerator/big_models.hpp runner/accelerator/launch.hpp
+  runner/accelerator/objects.hpp runner/accelerator/prepared_loader.hpp runner/accelerator/prepared_optimizer.hpp)

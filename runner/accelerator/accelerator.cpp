@@ -86,7 +86,9 @@ Accelerator::Impl::Impl(std::unique_ptr<World> own, World& world_, const Acceler
       registry(Registry::of_linked()),
       engine(engine_options(options, registry), world),
       window(engine),
-      iteration(options.project.iteration) {}
+      iteration(options.project.iteration) {
+  show_no_stack_frames();
+}
 
 std::vector<NamedTensor> Accelerator::Impl::named(const std::vector<torch::Tensor>& parameters) const {
   std::set<const void*> all_wanted;

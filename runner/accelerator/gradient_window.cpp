@@ -40,6 +40,11 @@ void GradientWindow::unwatch() {
   watched_.clear();
 }
 
+// A single process has nothing to hold back.
+GradientWindow::Sync GradientWindow::set_sync(Sync sync) {
+  return std::exchange(sync_, sync == Sync::hold && engine_.world().alone() ? Sync::by_count : sync);
+}
+
 void GradientWindow::watch() {
   if (engine_.world().alone()) return;
   for (const auto& [name, parameter] : engine_.weights().held_parameters()) {

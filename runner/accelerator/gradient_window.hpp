@@ -25,7 +25,7 @@ class GradientWindow {
 
   // Whether a backward pass is the last of its update: as the micro-batches say, or as the user does.
   enum class Sync { by_count, hold, now };
-  Sync set_sync(Sync sync) { return std::exchange(sync_, sync); }  // returns what it was
+  Sync set_sync(Sync sync);  // returns what it was
 
   // The next micro-batch. If the previous window is over, starts one of this size and total weight.
   void next_micro_batch(std::int64_t micro_batches, double weight);

@@ -34,6 +34,7 @@ std::vector<std::string> own_command() {
 
 int launch(const std::function<void(World&)>& function, int ranks, const Connections& connections) {
   if (ranks < 1) throw std::invalid_argument("launch() needs at least one rank");
+  show_no_stack_frames();
   const DistributedOptions distributed{.timeout = connections.timeout,
                                        .backend = connections.backend,
                                        .check_collectives = connections.check_collectives};

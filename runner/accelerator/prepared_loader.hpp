@@ -121,7 +121,8 @@ class PreparedLoader {
     const auto known = shared_->source->size();
     return known ? known : shared_->counted;
   }
-  // The current batch is the last of the pass, or there is no pass. Reads one batch ahead.
+  // The current batch is the last of the pass, or there is no pass. Reads one batch ahead; with
+  // dispatch_batches every rank calls it.
   bool end_of_loader() const { return !shared_->pass || shared_->pass->look_ahead(1) == 0; }
   void set_epoch(std::int64_t epoch) const { shared_->place.epoch = epoch; }  // the order of the next pass
 

@@ -45,7 +45,7 @@ class Sketch final : public FactoryMode {
  public:
   // The numbers of the tensors that became parameters. Storages are compared, because a tensor with another
   // owner is copied when it becomes a parameter.
-  std::set<std::size_t> parameters_among_made(const Model& model) const {
+  std::set<std::size_t> parameters_among_made(const torch::nn::Module& model) const {
     std::set<const c10::StorageImpl*> parameters;
     for (const torch::Tensor& parameter : model.parameters())
       parameters.insert(parameter.storage().unsafeGetStorageImpl());
@@ -98,32 +98,38 @@ class ParametersInFile final : public FactoryMode {
   torch::Tensor last_;
 };
 
-std::set<std::size_t> parameters_among_made(const Recipe& recipe, const DataSpec& data) {
+std::set<std::size_t> parameters_among_made(const BuildModule& build) {
   Sketch sketch;
   const OperatorModeScope scope(sketch);
-  return sketch.parameters_among_made(*build_bare_model(recipe, data));
+  return sketch.parameters_among_made(*build());
 }
 
-std::shared_ptr<Model> build_under(FactoryMode& mode, const Recipe& recipe, const DataSpec& data) {
+std::shared_ptr<torch::nn::Module> build_under(FactoryMode& mode, const BuildModule& build) {
   const OperatorModeScope scope(mode);
-  return build_bare_model(recipe, data);
+  return build();
 }
 
 }  // namespace
 
 // A first build on the meta device finds out which tensors become parameters; the second build allocates only
 // the others.
+std::shared_ptr<torch::nn::Module> build_hollow_module(const BuildModule& build) {
+  ParametersOnMeta hollow(parameters_among_made(build));
+  return build_under(hollow, build);
+}
+
 std::shared_ptr<Model> build_hollow_model(const Recipe& recipe, const DataSpec& data) {
   if (from_plugin(recipe.model)) return build_bare_model(recipe, data);
-  ParametersOnMeta hollow(parameters_among_made(recipe, data));
-  return build_under(hollow, recipe, data);
+  return std::dynamic_pointer_cast<Model>(
+      build_hollow_module([&] { return build_bare_model(recipe, data); }));
 }
 
 std::shared_ptr<Model> build_spooled_model(const Recipe& recipe, const DataSpec& data,
                                            const std::filesystem::path& folder, std::int64_t least_bytes) {
   if (from_plugin(recipe.model)) return build_bare_model(recipe, data);
-  ParametersInFile spooled(parameters_among_made(recipe, data), folder, least_bytes);
-  return build_under(spooled, recipe, data);
+  const BuildModule build = [&] { return build_bare_model(recipe, data); };
+  ParametersInFile spooled(parameters_among_made(build), folder, least_bytes);
+  return std::dynamic_pointer_cast<Model>(build_under(spooled, build));
 }
 
 }  // namespace runner

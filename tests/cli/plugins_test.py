@@ -248,6 +248,14 @@ class Plugins(PluginCase):
         libraries = [f"-Wl,-rpath,{word[2:]}" for word in words if word.startswith("-L")]
         subprocess.run([CLANG, self.folder / "main.cpp", "-o", self.folder / "main", *words, *libraries], check=True)
         self.assertEqual(subprocess.run([self.folder / "main"]).returncode, 0)
+        # Those of CMake's package are the same: otherwise types would differ between the two.
+        (self.folder / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(flags CXX)\nfind_package(runner REQUIRED)\n"
+            "add_executable(main main.cpp)\ntarget_link_libraries(main PRIVATE runner::runner)\n")
+        subprocess.run(["cmake", "-B", "build", f"-DCMAKE_CXX_COMPILER={CLANG}", f"-DCMAKE_PREFIX_PATH={PREFIX}", "-DCMAKE_BUILD_TYPE=Debug",
+                        "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"], cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
+        compiled = shlex.split(json.loads((self.folder / "build/compile_commands.json").read_text())[0]["command"])
+        self.assertEqual({word for word in compiled if word.startswith("-D")}, {word for word in words if word.startswith("-D")})
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 #include <torch/optim/sgd.h>
 #include <torch/utils.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iostream>

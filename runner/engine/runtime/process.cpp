@@ -1,6 +1,7 @@
 #include "runner/engine/runtime/process.hpp"
 
 #include <c10/util/Exception.h>
+#include <c10/util/Logging.h>
 #include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "registry/base/log.hpp"
@@ -123,6 +125,12 @@ std::string steer_around_broken_instructions() {
 
 void warn_and_steer_around_broken_instructions() {
   if (const std::string steered = steer_around_broken_instructions(); !steered.empty()) log::warning(steered);
+}
+
+void show_no_stack_frames() {
+  const char* wanted = std::getenv("TORCH_SHOW_CPP_STACKTRACES");
+  if (wanted && std::string_view(wanted) == "1") return;
+  c10::SetStackTraceFetcher([] { return std::string(); });
 }
 
 void log_torch_warnings() {

@@ -34,6 +34,10 @@ class ReturnFreedMemory {
 [[nodiscard]] std::string steer_around_broken_instructions();
 void warn_and_steer_around_broken_instructions();  // logs that line
 
+// From now on, exceptions of LibTorch say what is wrong without the functions that led there, unless
+// TORCH_SHOW_CPP_STACKTRACES=1 asks for them.
+void show_no_stack_frames();
+
 // From now on, warnings of LibTorch on this thread are logged like all other warnings: they may quote a file,
 // or come from the code of a TorchScript module.
 void log_torch_warnings();

@@ -32,19 +32,21 @@ std::vector<Capacity> free_memory(const torch::Device& device) {
   return found;
 }
 
-std::vector<std::string> places_of(const Units& units, const torch::Device& device) {
+std::vector<std::string> places_of(const Units& units, const std::vector<Capacity>& most,
+                                   const torch::Device& device) {
   std::vector<std::uint64_t> bytes;
   for (const auto& unit : units) {
     bytes.push_back(0);
     for (const NamedTensor& each : unit) bytes.back() += each.tensor.nbytes();
   }
-  return fill_in_order(bytes, free_memory(device));
+  return fill_in_order(bytes, most.empty() ? free_memory(device) : most);
 }
 
 // The units with their places; a unit whose parameters have different places is split.
 std::vector<std::pair<std::vector<NamedTensor>, std::string>> placed(const Units& units, const DeviceMap& map,
+                                                                     const std::vector<Capacity>& most,
                                                                      const torch::Device& device) {
-  const auto automatic = map.automatic ? places_of(units, device) : std::vector<std::string>();
+  const auto automatic = map.automatic ? places_of(units, most, device) : std::vector<std::string>();
   std::vector<std::pair<std::vector<NamedTensor>, std::string>> all;
   for (std::size_t i = 0; i < units.size(); ++i) {
     std::map<std::string, std::vector<NamedTensor>> by_place;
@@ -70,18 +72,17 @@ void give_large_blocks_back() {
 
 }  // namespace
 
-OffloadedModel offload_model(const Recipe& recipe, const DataSpec& data, const std::filesystem::path& file,
-                             const OffloadOptions& options) {
-  const torch::Device device = resolve_device(recipe.run.device);
+std::unique_ptr<OffloadedWeights> offload_weights(const torch::nn::Module& model,
+                                                  const std::filesystem::path& file,
+                                                  const torch::Device& device, torch::MemoryFormat layout,
+                                                  const OffloadOptions& options, const RenameWeight& rename) {
   const DeviceMap map = resolved(options.map);
   give_large_blocks_back();
-  std::shared_ptr<Model> model = build_hollow_model(recipe, data);
-  WeightMatch match = match_weights(*model, file, {});
-
+  WeightMatch match = match_weights(model, file, {}, rename);
   std::map<std::string, WeightMatch::Pair> parameters;
   {
     const torch::NoGradGuard no_grad;
-    const auto own = model->named_parameters();
+    const auto own = model.named_parameters();
     require_matches(map, own.keys());
     for (WeightMatch::Pair& pair : match.pairs) {
       if (own.contains(pair.name)) {
@@ -94,17 +95,32 @@ OffloadedModel offload_model(const Recipe& recipe, const DataSpec& data, const s
     require_whole_files();
   }
   std::vector<OffloadedWeights::Placed> units;
-  for (const auto& [unit, place] : placed(cut_into_units(*model, options.unit_bytes), map, device)) {
+  for (const auto& [unit, place] :
+       placed(cut_into_units(model, options.unit_bytes), map, options.most, device)) {
     units.push_back({{}, place});
     for (const NamedTensor& each : unit) units.back().parameters.push_back(parameters.at(each.name));
   }
-  parameters.clear();
+  return std::make_unique<OffloadedWeights>(std::move(match.files), std::move(units), device, layout);
+}
+
+std::vector<std::pair<std::string, std::string>> places_of_parameters(const torch::nn::Module& model,
+                                                                      const torch::Device& device,
+                                                                      const OffloadOptions& options) {
+  std::vector<std::pair<std::string, std::string>> places;
+  for (const auto& [unit, place] :
+       placed(cut_into_units(model, options.unit_bytes), resolved(options.map), options.most, device))
+    for (const NamedTensor& each : unit) places.emplace_back(each.name, place);
+  return places;
+}
+
+OffloadedModel offload_model(const Recipe& recipe, const DataSpec& data, const std::filesystem::path& file,
+                             const OffloadOptions& options) {
+  std::shared_ptr<Model> model = build_hollow_model(recipe, data);
   const bool channels_last =
       recipe.run.memory_format == MemoryFormat::channels_last ||
       (recipe.run.memory_format == MemoryFormat::automatic && model->prefers_channels_last());
-  auto weights = std::make_unique<OffloadedWeights>(
-      std::move(match.files), std::move(units), device,
-      channels_last ? torch::MemoryFormat::ChannelsLast : torch::MemoryFormat::Contiguous);
+  const auto layout = channels_last ? torch::MemoryFormat::ChannelsLast : torch::MemoryFormat::Contiguous;
+  auto weights = offload_weights(*model, file, resolve_device(recipe.run.device), layout, options);
   return {std::move(model), std::move(weights)};
 }
 

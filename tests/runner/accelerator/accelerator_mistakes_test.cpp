@@ -106,6 +106,14 @@ TEST_CASE("accelerator: an exception on a single rank is an exit code, as on sev
   CHECK(launch([](World&) { throw 42; }, 1) == 1);
 }
 
+TEST_CASE("accelerator: an exception of LibTorch is one sentence, without stack frames", "[accelerator]") {
+  World alone;
+  const Accelerator accelerator(alone, {.device = "cpu"});
+  CHECK_THROWS_WITH(torch::ones({2, 3}).mm(torch::ones({2, 3})),
+                    ContainsSubstring("shapes cannot be multiplied") && !ContainsSubstring("frame #") &&
+                        !ContainsSubstring("Exception raised from"));
+}
+
 TEST_CASE("accelerator: tensors that cannot be gathered are described on every rank",
           "[accelerator][ranks]") {
   on_ranks(2, [](World& world) {
