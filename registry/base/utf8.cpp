@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "registry/base/controls.hpp"
+
 namespace runner {
 
 std::size_t utf8_length(std::string_view text) {
@@ -47,15 +49,6 @@ std::string valid_utf8(std::string_view text, std::size_t most_bytes) {
   if (text.size() <= most_bytes) return valid_utf8(text);
   while (most_bytes > 0 && continues_utf8(text[most_bytes])) --most_bytes;
   return valid_utf8(text.substr(0, most_bytes));
-}
-
-bool acts_on_terminal(std::string_view character) {
-  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(character[at]); };
-  if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7F;
-  if (character.size() == 2) return (byte(0) == 0xC2 && byte(1) < 0xA0) || character == "\xD8\x9C";
-  if (character.size() != 3 || byte(0) != 0xE2) return false;
-  return (byte(1) == 0x80 && (byte(2) == 0x8E || byte(2) == 0x8F || (byte(2) >= 0xA8 && byte(2) <= 0xAE))) ||
-         (byte(1) == 0x81 && byte(2) >= 0xA6 && byte(2) <= 0xA9);
 }
 
 std::string printable(std::string_view text) {

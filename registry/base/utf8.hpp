@@ -16,11 +16,7 @@ std::string valid_utf8(std::string_view text);
 // The same for the first `most_bytes` bytes, without cutting a character in two.
 std::string valid_utf8(std::string_view text, std::size_t most_bytes);
 
-// Whether a well-formed character is a control character, or changes the direction of writing, which could
-// make a message look like another one.
-bool acts_on_terminal(std::string_view character);
-
-// For a terminal: such characters and malformed bytes become '?', tabs become spaces.
+// For a terminal: control characters and malformed bytes become '?', tabs become spaces.
 std::string printable(std::string_view text);
 
 // Each NUL becomes "\\0", because what() of an exception would end there.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "registry/base/controls.hpp"
 #include "registry/base/utf8.hpp"
 
 namespace runner {
@@ -17,20 +18,13 @@ std::string hexadecimal(const char* format, unsigned number) {
   return text;
 }
 
-// Of a character of two or three bytes.
-unsigned code_point_of(std::string_view character) {
-  const auto bits = [&](std::size_t at) { return static_cast<unsigned char>(character[at]) & 0x3Fu; };
-  if (character.size() == 2) return (static_cast<unsigned char>(character[0]) & 0x1Fu) << 6 | bits(1);
-  return (static_cast<unsigned char>(character[0]) & 0x0Fu) << 12 | bits(1) << 6 | bits(2);
-}
-
 std::string escaped_character(std::string_view character) {
   const auto lead = static_cast<unsigned char>(character[0]);
   if (lead == '\n') return "\\n";
   if (lead == '\r') return "\\r";
   if (lead == '\t') return "\\t";
   if (lead < 0x20 || lead == 0x7F) return hexadecimal("\\x%02x", lead);
-  if (acts_on_terminal(character)) return hexadecimal("\\u%04x", code_point_of(character));
+  if (acts_on_terminal(character)) return json_escape(character);
   return std::string(character);
 }
 
@@ -55,23 +49,6 @@ std::string escaped(std::string_view& rest, std::size_t most, bool line_breaks) 
 std::string escaped_name(std::string_view text) {
   std::string out = escaped(text, longest_name, false);
   return text.empty() ? out : out + "..";
-}
-
-std::string escaped_json(std::string_view json) {
-  std::string out;
-  out.reserve(json.size());
-  while (!json.empty()) {
-    const std::string_view character = json.substr(0, std::max<std::size_t>(1, utf8_length(json)));
-    if (character == "\x7F") {
-      out += "\\u007f";
-    } else if (character.size() > 1 && acts_on_terminal(character)) {
-      out += hexadecimal("\\u%04x", code_point_of(character));
-    } else {
-      out += character;
-    }
-    json.remove_prefix(character.size());
-  }
-  return out;
 }
 
 std::string with_article(std::string_view noun) {

@@ -26,10 +26,6 @@ std::string with_article(std::string_view noun);
 // As in_quotes, without the quotes.
 std::string escaped_name(std::string_view text);
 
-// The text of a JSON document: the same document, in which no text moves the cursor of a terminal or turns
-// the direction of writing.
-std::string escaped_json(std::string_view json);
-
 // A whole message as it is shown and logged. Line breaks stay; the middle of a message longer than `most`
 // bytes is left out.
 std::string shown_message(std::string_view text, std::size_t most = 4000);

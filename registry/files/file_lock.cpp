@@ -26,7 +26,7 @@ int flock_uninterrupted(int descriptor, int operation) {
 void FileLock::open(const std::filesystem::path& path) {
   std::error_code problem;
   std::filesystem::create_directories(path.parent_path(), problem);  // if it fails, so does open() below
-  descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (descriptor_ < 0) throw IoError("Cannot write " + path.string() + ": " + last_system_error() + ".");
 }
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "registry/base/wording.hpp"
+#include "registry/base/controls.hpp"
 #include "registry/component.hpp"
 
 namespace runner {

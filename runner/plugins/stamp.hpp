@@ -192,6 +192,7 @@ constexpr PluginStamp own_stamp() {
       .add("Picture", sizeof(Picture))
       .add("RunFacts", sizeof(RunFacts))
       .add("RunEnd", sizeof(RunEnd))
+      .add("Destination", sizeof(Destination))
       .add_kind<ModelKind>()
       .add_kind<AdapterKind>()
       .add_kind<DatasetKind>()
