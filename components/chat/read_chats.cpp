@@ -2,8 +2,8 @@
 #include "components/contract/data_error.hpp"
 #include "components/tokenizers/code_points.hpp"
 #include "registry/base/wording.hpp"
+#include "registry/files/folders.hpp"
 #include "registry/files/io_error.hpp"
-#include "registry/files/is_missing.hpp"
 #include "registry/files/mapped_file.hpp"
 #include "registry/files/read_json.hpp"
 
