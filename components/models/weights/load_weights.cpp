@@ -11,6 +11,7 @@
 
 #include "components/contract/pattern.hpp"
 #include "components/models/weights/adapt_model.hpp"
+#include "components/models/weights/model_weights.hpp"
 #include "components/models/weights/pretrained_config.hpp"
 #include "components/models/weights/weight_names.hpp"
 #include "components/torch/shape_text.hpp"
