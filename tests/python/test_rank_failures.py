@@ -6,11 +6,37 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import zlib
 
 from launch_helpers import (ENDLESS, RESUMABLE, SMALL, compare, free_address, hold_connections, launch, launch_machine, listening_ports,
                             load_file, ranks_of, start, wait_until_gone, whole_checkpoints)
 from run_helpers import RUNNER, SANITIZED, Skip, main, records, run, wait_for_steps, wait_until
+
+
+# Its parts take a while to write.
+LARGE = """
+[model]
+name = "mlp"
+hidden = [2048, 2048, 2048]
+[dataset]
+name = "synthetic"
+shape = [2048]
+train = 64
+eval = 8
+[loader]
+batch_size = 4
+[optimizer]
+name = "adamw"
+lr = 0.0001
+[train]
+max_steps = 1000
+[eval]
+every = "never"
+[checkpoint]
+every = "2step"
+async = false
+"""
 
 
 def png(size, shade):
@@ -61,6 +87,24 @@ def a_killed_rank_is_named_though_its_connections_stay_open(folder):
     assert re.search(rf"Rank 0 stopped in .*: rank 1 \(host .*, process {ranks[1]}\) died without an error message; last seen at step \d+", output), output
     for connection in held:
         os.close(connection)
+
+
+def a_rank_killed_while_a_checkpoint_is_written_is_noticed(folder):
+    """Rank 0 waits for the parts of the others, and no exchange tells it that one has died."""
+    (folder / "recipe.toml").write_text(LARGE)
+    for number in range(3):
+        here = folder / str(number)
+        launcher = start(RUNNER, "launch", "-n", 2, folder / "recipe.toml", "distributed.strategy=zero3", "distributed.timeout=600s",
+                         f"run.dir={here}")
+        # Its part takes many times as long as this notices.
+        wait_until(lambda: list(here.glob("checkpoints/.unfinished-*")), launcher)
+        rank = ranks_of(launcher)[1]
+        os.kill(rank, signal.SIGKILL)
+        output = launcher.communicate(timeout=120)[0]
+        assert launcher.returncode == 128 + signal.SIGKILL, (launcher.returncode, output)
+        assert re.search(rf"rank 1 \(process {rank}\) failed first: signal 9", output), output
+        assert "a disk that they share" not in output, output
+        assert re.search(r"rank 1 \(host .*\) (has ended|died without an error message)", output), output
 
 
 def a_rank_that_dies_before_it_joins_is_named(folder):
@@ -246,8 +290,11 @@ def memory_that_runs_out_on_one_rank(folder):
 
 
 if __name__ == "__main__":
-    main([a_killed_rank_is_named_and_the_others_end, a_killed_rank_is_named_though_its_connections_stay_open,
-          a_rank_that_dies_before_it_joins_is_named, a_rank_that_throws_is_named_with_its_reason,
-          different_settings_are_refused_by_name, different_data_is_refused, a_signal_to_any_rank_stops_all_at_the_same_step,
-          a_closing_terminal_stops_and_saves_though_it_says_so_twice, a_rank_does_not_need_its_temporary_folder,
-          a_checkpoint_is_requested_through_the_launcher, ranks_end_with_a_killed_launcher, memory_that_runs_out_on_one_rank])
+    chosen = set(sys.argv[1:])
+    cases = [a_killed_rank_is_named_and_the_others_end, a_killed_rank_is_named_though_its_connections_stay_open,
+             a_rank_killed_while_a_checkpoint_is_written_is_noticed, a_rank_that_dies_before_it_joins_is_named,
+             a_rank_that_throws_is_named_with_its_reason, different_settings_are_refused_by_name, different_data_is_refused,
+             a_signal_to_any_rank_stops_all_at_the_same_step, a_closing_terminal_stops_and_saves_though_it_says_so_twice,
+             a_rank_does_not_need_its_temporary_folder, a_checkpoint_is_requested_through_the_launcher,
+             ranks_end_with_a_killed_launcher, memory_that_runs_out_on_one_rank]
+    main([case for case in cases if not chosen or case.__name__ in chosen])

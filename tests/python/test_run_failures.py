@@ -110,8 +110,25 @@ loader = {{ batch_size = 64 }}
     assert list((folder / "run/checkpoints").glob("step-*")), "nothing was saved"
 
 
+def the_run_folder_is_not_looked_at_in_every_step(folder):
+    """A network file system takes its time for that."""
+    traced = ["strace", "-f", "-qq", "-e", "trace=%%stat", "-o", folder / "calls.txt"]
+    steps = 400
+    command = [RUNNER, SHAPES, *SMALL, f"train.max_steps={steps}", "~train.epochs", "checkpoint.every=never", "eval.every=never",
+               f"run.dir={folder}/run"]
+    try:
+        done = subprocess.run([*map(str, [*traced, *command])], capture_output=True, text=True, env=environment(), timeout=400)
+    except FileNotFoundError:
+        return print("skipped: no strace")
+    if "ptrace" in done.stderr:
+        return print("skipped: processes cannot be traced here")
+    assert done.returncode == 0, done.stderr
+    looks = (folder / "calls.txt").read_text().count(f'"{folder}/run"')
+    assert 0 < looks < steps / 4, looks
+
+
 main([a_folder_that_cannot_be_made_is_named, a_missing_folder_for_temporary_files_is_named,
       a_current_folder_that_is_deleted_is_named, a_full_disk_is_an_error_and_leaves_no_half_model,
       a_disk_too_small_for_the_checkpoint_still_takes_the_weights, closed_standard_descriptors_take_no_part,
       a_limit_on_the_size_of_files_is_an_error, a_run_folder_that_is_deleted_ends_the_run,
-      a_data_file_that_is_truncated_ends_the_run_and_saves])
+      a_data_file_that_is_truncated_ends_the_run_and_saves, the_run_folder_is_not_looked_at_in_every_step])
