@@ -3,8 +3,7 @@
 #include <torch/nn/modules/linear.h>
 #include <torch/types.h>
 #include <torch/utils.h>
-
-#include <catch2/catch_test_macros.hpp>
+#include <catch2/catch_all.hpp>
 
 namespace runner {
 namespace {

@@ -2,8 +2,7 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
+#include <catch2/catch_all.hpp>
 #include <nlohmann/json.hpp>
 
 #include "components/models/weights/adapt_model.hpp"
