@@ -19,7 +19,7 @@ std::vector<std::filesystem::path> plugin_path(const std::map<std::string, std::
 struct TrustedPlaces {
   std::filesystem::path recipe_folder;             // of the recipe itself, not of the files that it extends
   std::vector<std::filesystem::path> plugin_path;  // files and folders that the user named
-  Trusted list;                                    // what the user trusts once and for all
+  Trusted list{};                                  // what the user trusts once and for all
 
   // Symlinks are resolved; both are false for a missing file.
   bool hold(const std::filesystem::path& file) const;
