@@ -68,7 +68,8 @@ std::unique_ptr<OpenFile> open_record(const fs::path& file) {
   try {
     std::error_code problem;
     if (fs::is_symlink(file, problem)) {
-      if (const auto goal = stray_goal(file, fs::canonical(folder))) throw IoError(complaint(file, *goal));
+      if (const auto goal = stray_goal(file, fs::canonical(folder)))
+        throw IoError(complaint(file, *goal) + ".");
       return std::make_unique<OpenFile>(fs::canonical(file));
     }
     return std::make_unique<OpenFile>(folder, file.filename());

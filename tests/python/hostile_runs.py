@@ -102,11 +102,7 @@ def directions_in_names(folder):
     return [["runs", folder, "--json"], ["runs", folder]]
 
 
-@hostile("is empty")
+@hostile('a recipe needs "model"')
 def extends_the_kernel_log(folder):
     return [["check", recipe(folder, 'extends = "/proc/kmsg"\n')]]
 
-
-@hostile("the lines are not shown")
-def a_key_named_authorization(folder):
-    return [["check", recipe(folder, '[tracker]\nauthorization = "hush"\nname = = "x"\n')]]

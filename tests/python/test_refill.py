@@ -143,7 +143,7 @@ def a_server_that_lost_points_gets_them(folder):
 
 def the_end_of_a_run_waits_as_long_as_it_says(folder):
     for number, (answer, wanted) in enumerate([((500, {"message": "broken"}), "answered 500"), ((429, {"message": "slowly"}), "answered 429"),
-                                               (None, "Could not connect"), ("hangs", "its server is slow")]):
+                                               (None, "does not answer"), ("hangs", "its server is slow")]):
         with Stub(lambda *_: time.sleep(60) if answer == "hangs" else answer) as stub:
             if answer is None:
                 stub.server.shutdown()

@@ -114,7 +114,7 @@ void CsvReader::read_value() {
   const std::string_view value = rest_.starts_with('"') ? quoted_value() : bare_value();
   if (value.size() > longest_value)
     fail_at(line, values_.size(),
-            "the value has more than " + std::to_string(longest_value >> 20) + " MB. Is this a table?");
+            "the value has more than " + std::to_string(longest_value >> 20) + " MB: this is not a table");
   if (!is_ascii(value) && !is_utf8(value)) {
     fail_at(line, values_.size(), in_quotes(value) + " is not UTF-8. " + encoding_remedy(value));
   }
@@ -126,9 +126,10 @@ void CsvReader::read_value() {
 }
 
 std::string_view CsvReader::bare_value() {
+  const std::string_view enough = rest_.substr(0, longest_value + 1);
   const auto end = std::ranges::find_if(
-      rest_, [&](char letter) { return letter == format_.separator || letter == '\n' || letter == '\r'; });
-  std::string_view value = rest_.substr(0, static_cast<std::size_t>(end - rest_.begin()));
+      enough, [&](char letter) { return letter == format_.separator || letter == '\n' || letter == '\r'; });
+  std::string_view value = rest_.substr(0, static_cast<std::size_t>(end - enough.begin()));
   rest_.remove_prefix(value.size());
   if (format_.trim) value = value.substr(0, value.find_last_not_of(" \t") + 1);
   return value;

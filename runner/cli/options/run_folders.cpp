@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runner/predict/load_run.hpp"
+#include "runner/runs/own_files.hpp"
 #include "runner/runs/run_record.hpp"
 
 namespace runner::cli {
@@ -20,7 +21,9 @@ std::vector<fs::path> run_folders(const std::vector<std::string>& words, bool fo
         std::error_code ignored;
         return fs::equivalent(other, folder, ignored);
       });
-      if (!known) found.push_back(std::move(folder));
+      if (known) continue;
+      require_own_files(folder);
+      found.push_back(std::move(folder));
     }
   }
   return found;
