@@ -59,7 +59,7 @@ TEST_CASE("a file that cannot be read is not emptied") {
       message = error.what();
     }
   }
-  CHECK(message == "Cannot read " + file.string() + ": Too many open files.");
+  CHECK(message == "Cannot open " + file.string() + ": Too many open files.");
   CHECK(read_text(file) == "one\ntwo\nthr");
 }
 

@@ -43,7 +43,7 @@ TEST_CASE("recorded steps: the same records match, however fast each was", "[ver
 
 TEST_CASE("recorded steps: the first difference is reported", "[verify]") {
   const auto difference = [](const std::string& replayed) {
-    return compare_records(steps_of(recorded), steps_of(replayed)).first_difference;
+    return compare_records(steps_of(recorded), steps_of(replayed + "\n")).first_difference;
   };
   CHECK(difference(R"({"step": 5, "epoch": 0.6, "train/loss": 2.25})") ==
         "train/loss at step 5: recorded 2.5, recomputed 2.25");

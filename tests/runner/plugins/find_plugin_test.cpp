@@ -2,6 +2,7 @@
 
 #include <catch2/catch_all.hpp>
 
+#include "registry/files/sha256.hpp"
 #include "runner/plugins/plugin_error.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -20,7 +21,10 @@ struct Fixture {
     }
     fs::create_symlink(folder / "away/libfar.so", folder / "own/liblink.so");
     fs::create_symlink(folder / "own/libmine.so", folder / "own/libalias.so");
+    trusted().add_plugin(folder / "own/libmine.so", sha256_of_file(folder / "own/libmine.so"));
   }
+
+  Trusted trusted() const { return Trusted({{"XDG_CONFIG_HOME", (folder / "config").string()}}); }
 
   Origin in_recipe(const char* file = "own/recipe.toml") const {
     return {std::make_shared<Source>(Source{Source::Kind::file, (folder / file).string(), ""}), 1, 1};
@@ -30,7 +34,7 @@ struct Fixture {
   }
 
   std::string found(const std::string& name, const Origin& origin) const {
-    return find_plugin(name, origin, {folder / "own", {folder / "shared"}})
+    return find_plugin(name, origin, {folder / "own", {folder / "shared"}, trusted()})
         .lexically_relative(folder.path())
         .string();
   }
@@ -46,6 +50,20 @@ TEST_CASE_METHOD(Fixture, "plugins: a recipe finds what lies beside it or on the
   CHECK(found("deep/inner", in_recipe()) == "own/deep/libinner.so");
   CHECK(found("libtheirs.so", in_recipe()) == "shared/libtheirs.so");
   CHECK(found("libalias.so", in_recipe()) == "own/libalias.so");  // a link that stays inside
+}
+
+TEST_CASE_METHOD(Fixture, "plugins: code beside a recipe has to be trusted, as it is", "[plugins]") {
+  const fs::path mine = folder / "own/libmine.so", copy = folder / "own/deep/libinner.so";
+  CHECK(found("deep/inner", in_recipe()) == "own/deep/libinner.so");  // the same bytes are the same code
+  std::ofstream(mine) << "other code";
+  CHECK_THROWS_WITH(found("mine", in_recipe()), ContainsSubstring("has changed since you trusted it"));
+  CHECK(found("mine", typed()) == "own/libmine.so");
+  std::ofstream(mine) << "loads $ORIGIN/libhelper.so";
+  trusted().add_plugin(mine, sha256_of_file(mine));
+  CHECK(found("mine", in_recipe()) == "own/libmine.so");
+  fs::copy_file(mine, copy, fs::copy_options::overwrite_existing);  // beside it there may be another helper
+  CHECK_THROWS_WITH(found("deep/inner", in_recipe()), ContainsSubstring("that you have not trusted yet"));
+  CHECK(trusted().lines().size() == 1);  // the build before is forgotten
 }
 
 TEST_CASE_METHOD(Fixture, "plugins: a recipe cannot reach anything else", "[plugins]") {
