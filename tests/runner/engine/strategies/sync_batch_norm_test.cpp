@@ -136,10 +136,10 @@ class Uneven final : public Model {
     for (torch::Tensor& parameter : parameters()) parameter.copy_(wave(parameter.sizes().vec(), 0.4));
   }
   torch::Tensor forward(const Batch& batch) override {
-    torch::Tensor hidden =
-        norm_(first_(batch.input.abs().sqrt() + first_->weight.square().sum() * batch.input));
+    torch::Tensor hidden = norm_(first_(batch.input));
     if (uses_all_) hidden = hidden + extra_(hidden);
-    return last_(second_norm_(hidden)) * batch.input.square().sum(1, true).sqrt();
+    const torch::Tensor size = (first_->weight.square().sum() * batch.input.square().sum(1, true)).sqrt();
+    return last_(second_norm_(hidden)) * size;
   }
 
  private:
