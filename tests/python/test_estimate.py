@@ -2,9 +2,10 @@
 
 import json
 import os
+import resource
 import subprocess
 
-from run_helpers import RUNNER, environment, main
+from run_helpers import RUNNER, SANITIZED, SOURCE, environment, main
 
 
 def a_llama_of_70_billion_parameters(folder):
@@ -41,4 +42,16 @@ max_steps = 1
     print(f"        {usage.ru_utime + usage.ru_stime:.1f} s of computing, {usage.ru_maxrss >> 10} MB")
 
 
-main([a_llama_of_70_billion_parameters])
+def the_time_is_in_proportion_to_the_layers(folder):
+    """Processor time, whatever else the machine does: it takes two seconds."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+    done = subprocess.run([RUNNER, "estimate", SOURCE / "recipes/shakespeare_gpt.toml", "model.layers=4096", "--json"], capture_output=True,
+                          text=True, env=environment(), preexec_fn=None if SANITIZED else limit)
+    assert done.returncode == 0, (done.returncode, done.stderr)
+    found = json.loads(done.stdout)
+    assert found["trained_parameters"] == found["parameters"] and found["gradient_bytes"] == 4 * found["parameters"], found
+    assert abs(found["optimizer_bytes"] - 2 * found["gradient_bytes"]) < 1e6, found  # two averages, and counts of steps
+
+
+main([a_llama_of_70_billion_parameters, the_time_is_in_proportion_to_the_layers])
