@@ -31,6 +31,7 @@ endif()
 configure_file(cmake/runner.pc.in runner.pc @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/runner.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
+install(FILES scripts/export_model.py DESTINATION "${data_dir}/scripts")
 install(DIRECTORY recipes DESTINATION "${data_dir}" FILES_MATCHING PATTERN "*.toml")
 install(DIRECTORY examples/plugin DESTINATION "${data_dir}/examples" FILES_MATCHING
         PATTERN "*.cpp" PATTERN "*.toml" PATTERN CMakeLists.txt PATTERN .gitignore

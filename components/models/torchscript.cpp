@@ -126,10 +126,7 @@ ModelFacts facts(const Torchscript&) { return {.brings_weights = true}; }
 
 std::unique_ptr<Model> build(const Torchscript& settings, const ModelInputs& inputs) {
   if (settings.file.extension() == ".pt2")
-    fail(settings.file,
-         "was written by torch.export, and such a model cannot be trained; save the module with "
-         "torch.jit.save, or its weights as safetensors for a model that is here or in a plugin "
-         "(docs/extending.md)");
+    fail(settings.file, "was written by torch.export: use it as model.name = \"exported\"");
   const OperatorModePause real;  // the weights come from the file, even if other models are on meta
   torch::jit::Module module;
   try {

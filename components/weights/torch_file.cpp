@@ -102,6 +102,11 @@ TorchFile read_zip(const std::shared_ptr<PrivateMapping>& file) {
   if (ends_with("/constants.pkl") != archive.entries().end()) {
     throw PickleError("it is a TorchScript module, not weights: use it as model.name = \"torchscript\"");
   }
+  if (ends_with("/archive_format") != archive.entries().end()) {
+    throw PickleError(
+        "it is a program written by torch.export, not weights: use it as model.name = \"exported\", which "
+        "begins with the weights in it");
+  }
   const auto pickle = ends_with("/data.pkl");
   if (pickle == archive.entries().end())
     throw PickleError("it is a zip archive, but torch.save did not write it");

@@ -1,7 +1,7 @@
 """The commands in README and docs/ do what the pages say: every sh block is run, every console block is compared with its output.
 
-A block that cannot be run has a comment before it that says why: <!-- not run: needs several machines -->. A TOML block whose first line is
-`# NAME.toml` is written to that file; what a page takes for granted (recipes, data, runs with certain names) is made here, small enough that
+A block that cannot be run has a comment before it that says why: <!-- not run: needs several machines -->. One with <!-- needs torch --> is
+run if the tests' Python has torch. A TOML or Python block whose first line is `# NAME.toml` or `# NAME.py` is written to that file; what a page takes for granted (recipes, data, runs with certain names) is made here, small enough that
 all of it takes seconds. With arguments: only the pages whose names contain one of them.
 """
 
@@ -16,6 +16,8 @@ from pathlib import Path
 import markdown
 from program import BINARY, ROOT, environment
 
+PYTHON = ROOT / ".deps/venv/bin/python3"
+HAS_TORCH = PYTHON.exists() and subprocess.run([PYTHON, "-c", "import torch, numpy"], capture_output=True).returncode == 0
 IMAGES = ROOT / "tests/components/images/images"
 
 # Recipes under the names that the pages use, on little data.
@@ -52,6 +54,10 @@ class Scratch:
         self.folder = folder
         (folder / "bin").mkdir()
         (folder / "bin/runner").symlink_to(BINARY)
+        if HAS_TORCH:
+            (folder / "bin/python3").write_text(f'#!/bin/sh\nexec {PYTHON} "$@"\n')
+            (folder / "bin/python3").chmod(0o755)
+        (folder / "scripts").symlink_to(ROOT / "scripts")
         (folder / "recipes").mkdir()
         for name, settings in SMALL.items():
             (folder / f"recipes/{name}.toml").write_text(small_recipe(name, settings))
@@ -116,8 +122,10 @@ def problem_with_console(block, scratch):
 def problem_with(block, scratch):
     if block.comment.startswith("not run:"):
         return None if len(block.comment) > len("not run: ") else "the reason is missing"
-    if block.language == "toml":
-        name = re.match(r"# ([\w/-]+\.toml)\n", block.text)
+    if block.comment == "needs torch" and not HAS_TORCH:
+        return None
+    if block.language in ("toml", "python"):
+        name = re.match(r"# ([\w/-]+\.(?:toml|py))\n", block.text)
         if name:
             (scratch.folder / name[1]).write_text(block.text)
     elif block.language == "console":
