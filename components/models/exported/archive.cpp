@@ -4,6 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "components/torch/operator_mode.hpp"
 #include "registry/base/wording.hpp"
 #include "registry/files/read_json.hpp"
 
@@ -185,6 +186,7 @@ std::span<std::byte> Archive::bytes_of(const StoredTensor& tensor) const {
 }
 
 torch::Tensor Archive::view(const StoredTensor& tensor) const {
+  const OperatorModePause real;  // what is created here is no part of the model
   const auto options = torch::TensorOptions(tensor.type);
   if (bytes_needed(tensor) == 0) return torch::empty(tensor.sizes, options);
   std::span<std::byte> bytes;

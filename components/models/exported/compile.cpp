@@ -378,14 +378,26 @@ class Compiler {
     }
   }
 
+  static std::vector<Slot> slots_of(const Instruction& instruction, std::uint32_t argument) {
+    std::vector<Slot> slots;
+    for (const FromSlot& from : instruction.slots)
+      if (from.argument == argument && !from.to_tensor) slots.push_back(from.slot);
+    for (const FromList& list : instruction.lists)
+      for (const Element& element : list.elements)
+        if (list.argument == argument && element.slot) slots.push_back(*element.slot);
+    return slots;
+  }
+
   // Which value's memory a result shares, and which values the operator writes into.
   void follow_memory(const Instruction& instruction, const c10::FunctionSchema& schema) {
     std::optional<Slot> shared;
-    for (const FromSlot& from : instruction.slots) {
-      const c10::AliasInfo* alias = schema.arguments()[from.argument].alias_info();
-      if (!alias) continue;
-      if (!shared) shared = root_[from.slot];
-      if (alias->isWrite() && schema.name() != "aten::detach_") written(root_[from.slot]);
+    for (std::uint32_t at = 0; at < schema.arguments().size(); ++at) {
+      const c10::AliasInfo* alias = schema.arguments()[at].alias_info();
+      const std::vector<Slot> slots = slots_of(instruction, at);
+      if (alias && !slots.empty() && !shared) shared = root_[slots[0]];
+      if (!alias || !alias->isWrite() || schema.name() == "aten::detach_") continue;
+      if (slots.empty() && !instruction.arguments[at].isNone()) refuse("it writes into a constant");
+      for (const Slot slot : slots) written(root_[slot]);
     }
     if (!shared) return;
     for (const ToSlots& store : instruction.results)

@@ -16,11 +16,9 @@ constexpr std::ptrdiff_t deepest_name = 64;  // of modules within modules
 // Whether one of the tensors may hold an element of the other.
 bool overlap(const StoredTensor& a, const StoredTensor& b) {
   const auto end = [](const StoredTensor& stored) {
+    if (std::ranges::find(stored.sizes, 0) != stored.sizes.end()) return stored.offset;
     std::int64_t last = stored.offset;
-    for (std::size_t i = 0; i < stored.sizes.size(); ++i) {
-      if (stored.sizes[i] == 0) return stored.offset;
-      last += (stored.sizes[i] - 1) * stored.strides[i];
-    }
+    for (std::size_t i = 0; i < stored.sizes.size(); ++i) last += (stored.sizes[i] - 1) * stored.strides[i];
     return last + 1;
   };
   return a.offset < end(b) && b.offset < end(a);

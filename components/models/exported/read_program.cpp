@@ -24,6 +24,15 @@ std::int64_t whole(const Json& json) {
   return json.get<std::int64_t>();
 }
 
+// Names are quoted in messages.
+const std::string& name_of(const Json& json) {
+  constexpr std::size_t longest = 300;
+  const auto& name = json.get_ref<const std::string&>();
+  if (name.size() > longest)
+    throw Refusal("is damaged: it has a name of " + std::to_string(name.size()) + " bytes");
+  return name;
+}
+
 // A union of the format is an object with one key: {"as_int": 3}.
 std::pair<std::string, const Json*> only_member(const Json& json) {
   if (!json.is_object() || json.size() != 1) throw Refusal("is damaged: an argument in it has no value");
@@ -37,7 +46,7 @@ double real(const Json& json) {
   if (text == "Infinity") return infinity;
   if (text == "-Infinity") return -infinity;
   if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
-  throw Refusal("is damaged: a number in it is " + in_quotes(text));
+  throw Refusal("is damaged: a number in it is a text");
 }
 
 torch::MemoryFormat memory_format(std::int64_t number) {
@@ -69,9 +78,9 @@ std::string line_of(std::string_view stack) {
     const std::size_t eol = std::min(stack.find('\n', end), stack.size());
     const std::string_view rest = stack.substr(end, eol - end);  // ", line 5, in forward
     const std::size_t line = rest.find("line "), comma = line == rest.npos ? line : rest.find(',', line);
-    found = std::string(path.substr(path.rfind('/') + 1));
+    found = std::string(path.substr(path.rfind('/') + 1).substr(0, most_of_a_line));
     if (line != rest.npos)
-      found += ", " + std::string(rest.substr(line, comma == rest.npos ? comma : comma - line));
+      found += ", " + std::string(rest.substr(line, std::min<std::size_t>(comma - line, 20)));
     std::string_view code = eol < stack.size() ? stack.substr(eol + 1) : std::string_view();
     code = code.substr(0, code.find('\n'));
     code.remove_prefix(std::min(code.find_first_not_of(' '), code.size()));
@@ -87,7 +96,8 @@ std::string module_of(std::string_view stack) {
   const std::size_t first = last.find(',');
   if (first == last.npos) return "";
   const std::string_view path = last.substr(first + 1, last.find(',', first + 1) - first - 1);
-  return path.starts_with("_empty_nn_module") ? "" : std::string(path);
+  constexpr std::size_t most_shown = 200;
+  return path.starts_with("_empty_nn_module") ? "" : std::string(path.substr(0, most_shown));
 }
 
 std::string metadata(const Json& node, const char* key) {
@@ -116,7 +126,7 @@ class Reader {
 
   ValueId define(Names& names, const Json& name) {
     if (values_ >= std::numeric_limits<ValueId>::max()) throw Refusal("has too many values");
-    const auto& text = name.get_ref<const std::string&>();
+    const std::string& text = name_of(name);
     if (!names.emplace(text, static_cast<ValueId>(values_)).second)
       throw Refusal("is damaged: it defines " + in_quotes(text) + " twice");
     return static_cast<ValueId>(values_++);
@@ -124,7 +134,7 @@ class Reader {
 
   // Nodes are in the order in which they run, so that a program cannot refer to itself.
   static Ref refer(const Names& names, const Json& name) {
-    const auto& text = name.get_ref<const std::string&>();
+    const std::string& text = name_of(name);
     const auto found = names.find(text);
     if (found == names.end())
       throw Refusal("is damaged: it uses " + in_quotes(text) + " before it is computed");
@@ -209,14 +219,14 @@ class Reader {
 
   Node read_node(Names& names, const Json& json, std::size_t depth) {
     Node node;
-    node.target = json.at("target").get<std::string>();
+    node.target = name_of(json.at("target"));
     if (const auto name = json.find("name"); name != json.end() && name->is_string())
-      node.name = name->get<std::string>();
+      node.name = name_of(*name);
     node.module = module_of(metadata(json, "nn_module_stack"));
     node.line = line_of(metadata(json, "stack_trace"));
     try {
       for (const Json& input : json.at("inputs"))
-        node.inputs.push_back({input.at("name").get<std::string>(), argument(names, input.at("arg"), depth)});
+        node.inputs.push_back({name_of(input.at("name")), argument(names, input.at("arg"), depth)});
       for (const Json& output : json.at("outputs")) node.outputs.push_back(returned(names, output));
     } catch (const Refusal& refusal) {
       if (depth > 0 || std::string_view(refusal.what()).find(" (at ") != std::string_view::npos) throw;
@@ -262,7 +272,8 @@ class Reader {
     const auto [kind, value] = only_member(json);
     if (kind == "as_int") return {.size = whole(*value)};
     const auto& expression = value->at("expr_str").get_ref<const std::string&>();
-    Dimension found{.symbol = expression};
+    constexpr std::size_t most_shown = 60;
+    Dimension found{.symbol = expression.substr(0, most_shown)};
     constexpr std::string_view begin = "Symbol('";
     if (expression.starts_with(begin)) {
       found.symbol = expression.substr(begin.size());
@@ -281,13 +292,14 @@ class Reader {
   TensorForm form_of(const std::string& name) const {
     const Json& meta = tensor_values_->at(name);
     TensorForm form{.type = type_of(whole(meta.at("dtype"))), .shape = {}};
+    if (meta.at("sizes").size() > 64) throw Refusal("is damaged: a tensor in it has too many dimensions");
     for (const Json& size : meta.at("sizes")) form.shape.push_back(dimension(size));
     return form;
   }
 
   void hold(ProgramInput::Kind kind, const Json& spec, const char* name, bool persistent = true) {
     program_.held.push_back(
-        {kind, spec.at(name).get<std::string>(), refer(names_, spec.at("arg").at("name")).value, persistent});
+        {kind, name_of(spec.at(name)), refer(names_, spec.at("arg").at("name")).value, persistent});
   }
 
   void read_inputs(const Json& specs) {
@@ -310,7 +322,7 @@ class Reader {
           throw Refusal("takes an input that is not a tensor (" + which +
                         "): wrap the model in a module that "
                         "takes tensors only, and export that");
-        const auto name = value->at("name").get<std::string>();
+        const std::string& name = name_of(value->at("name"));
         program_.inputs.push_back({name, refer(names_, value->at("name")).value, form_of(name)});
       } else if (kind != "constant_input") {
         throw Refusal("has an input of the kind " + in_quotes(kind) + ", which is not known here");
@@ -324,6 +336,9 @@ class Reader {
   // The names of what forward returns, as its structure has them: "logits", "0", "past.1".
   static void leaf_names(const Json& spec, const Json& named_tuples, const std::string& prefix,
                          std::vector<std::string>& names) {
+    constexpr std::size_t most_outputs = 10'000, longest_part = 100;
+    if (names.size() >= most_outputs)
+      throw Refusal("returns more than " + std::to_string(most_outputs) + " values");
     const Json& children = spec.at("children_spec");
     if (spec.at("type").is_null()) return names.push_back(prefix);
     Json keys;
@@ -338,7 +353,8 @@ class Reader {
     const bool named = keys.is_array() && keys.size() == children.size();
     for (std::size_t i = 0; i < children.size(); ++i) {
       const std::string own = named && keys[i].is_string() ? keys[i].get<std::string>() : std::to_string(i);
-      leaf_names(children[i], named_tuples, prefix.empty() ? own : prefix + "." + own, names);
+      leaf_names(children[i], named_tuples,
+                 (prefix.empty() ? "" : prefix + ".") + own.substr(0, longest_part), names);
     }
   }
 
@@ -362,13 +378,14 @@ class Reader {
         const std::size_t number = position++;
         const auto [which, value] = only_member(spec->at("arg"));
         if (which != "as_tensor") continue;
-        const auto tensor = value->at("name").get<std::string>();
-        const std::string name =
-            number < names.size() && !names[number].empty() ? names[number] : std::to_string(number);
+        const std::string& tensor = name_of(value->at("name"));
+        const std::string name = number < names.size() && !names[number].empty() && names[number].size() < 300
+                                     ? names[number]
+                                     : std::to_string(number);
         program_.outputs.push_back({name, refer(names_, value->at("name")).value, form_of(tensor)});
       } else if (kind == "buffer_mutation") {
         program_.changes.push_back(
-            {spec->at("buffer_name").get<std::string>(), refer(names_, spec->at("arg").at("name")).value});
+            {name_of(spec->at("buffer_name")), refer(names_, spec->at("arg").at("name")).value});
       } else if (kind == "user_input_mutation") {
         continue;  // the batch is not used after the pass
       } else {
@@ -389,7 +406,7 @@ class Reader {
 void require_known_schema(const Json& json) {
   const std::int64_t major = whole(json.at("schema_version").at("major"));
   if (major == known_schema) return;
-  const auto version = json.value("torch_version", std::string());
+  const auto version = json.value("torch_version", std::string()).substr(0, 40);
   throw Refusal("has version " + std::to_string(major) + " of the format of torch.export" +
                 (version.empty() ? "" : ", written by torch " + escaped_name(version)) +
                 "; this program reads version " + std::to_string(known_schema) +
