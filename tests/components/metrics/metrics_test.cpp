@@ -216,6 +216,12 @@ TEST_CASE("names and directions are known before anything is built", "[metrics]"
   REQUIRE(known("top_k", {{"k", 3}}).front().name == "top_3");
   REQUIRE(known("f1", {{"average", "weighted"}}).front().name == "f1_weighted");
   REQUIRE(known("recall", {{"average", "binary"}}).front().name == "recall");
+  for (const std::string name : {"auroc", "average_precision"}) {  // several averages can be measured at once
+    REQUIRE(known(name).front().name == name);
+    REQUIRE(known(name, {{"average", "macro"}}).front().name == name);
+    REQUIRE(known(name, {{"average", "micro"}}).front().name == name + "_micro");
+    REQUIRE(known(name, {{"average", "weighted"}}).front().name == name + "_weighted");
+  }
   REQUIRE(known("confusion_matrix").size() == 2);
   for (const std::string name : {"loss", "perplexity", "mae", "rmse", "expected_calibration_error"})
     REQUIRE(known(name).front().better == Better::min);
