@@ -82,7 +82,7 @@ Found sentences_in_files(const fs::path& data) {
   std::vector<std::int64_t> lengths;
   for (const std::string& text : all.texts) lengths.push_back(tokens_in(text));
   choose_tokens(std::move(lengths), start);
-  choose_length(std::ssize(all.texts), 600, 64, 10, start);
+  choose_length(std::ssize(all.texts), 2000, 64, 10, start);
   return start;
 }
 
@@ -161,7 +161,7 @@ Found start_from_sentences(const fs::path& data, const std::vector<std::string>&
   std::vector<std::int64_t> lengths;
   for (const auto& [value, count] : text->values) lengths.push_back(tokens_in(value));
   choose_tokens(std::move(lengths), start);
-  choose_length(sheet.rows, 600, 64, 10, start);
+  choose_length(sheet.rows, 2000, 64, 10, start);
   return start;
 }
 
