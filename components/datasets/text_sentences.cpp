@@ -36,7 +36,7 @@ void SentenceSplit::warn_of_cut_texts(const std::string& origin) const {
   if (cut == 0) return;
   std::vector<std::int64_t> sorted = lengths_;
   std::ranges::sort(sorted);
-  const std::int64_t most = sorted[(sorted.size() - 1) * 99 / 100], longest = sorted.back();
+  const std::int64_t most = sorted[(sorted.size() * 99 + 99) / 100 - 1], longest = sorted.back();
   const auto share = std::max<std::int64_t>(1, 100 * cut / std::ssize(lengths_));
   log::warning(
       "{}: {} of {} training texts ({} %) have more than dataset.length = {} tokens and are cut there. {}",

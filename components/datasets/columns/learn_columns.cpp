@@ -236,6 +236,8 @@ bool names_are_values(const std::vector<std::string>& columns) {
   return std::ranges::any_of(columns, [](const std::string& name) { return parse_number(name).has_value(); });
 }
 
+constexpr const char* title_remedy =
+    " If its first line is a title, and the names of the columns come after it, set dataset.skip_lines = 1.";
 constexpr const char* header_remedy =
     " If the first line does not name the columns, set dataset.columns; dataset.skip_lines = 1 skips a line "
     "that is not part of the table.";
@@ -248,7 +250,10 @@ std::size_t find_column(const std::vector<std::string>& columns, const std::stri
   if (found != columns.end()) return static_cast<std::size_t>(found - columns.begin());
   const auto hint = did_you_mean(wanted, columns);
   throw IoError(file + " has no column " + in_quotes(wanted) + (hint ? "; " + *hint : ".") +
-                " It has: " + listed(columns) + "." + (names_are_values(columns) ? header_remedy : ""));
+                " It has: " + listed(columns) + "." +
+                (names_are_values(columns) ? header_remedy
+                 : columns.size() == 1     ? title_remedy
+                                           : ""));
 }
 
 TableColumns learn_columns(const TablePart& training, const ColumnChoice& choice, std::size_t most_bytes) {

@@ -51,7 +51,7 @@ void choose_tokens(std::vector<std::int64_t> lengths, StartingPoint& start) {
   constexpr std::int64_t least = 16, most = 512, step = 16;
   if (lengths.empty()) return;
   std::ranges::sort(lengths);
-  const std::int64_t nearly_all = lengths[(lengths.size() - 1) * 99 / 100];
+  const std::int64_t nearly_all = lengths[(lengths.size() * 99 + 99) / 100 - 1];
   const std::int64_t length = std::clamp((nearly_all + step - 1) / step * step, least, most);
   start.overrides.push_back("dataset.length=" + std::to_string(length));
   const auto longer = std::ranges::count_if(lengths, [&](std::int64_t one) { return one > length; });

@@ -271,10 +271,8 @@ TEST_CASE_METHOD(Fixture, "texts that are cut are counted, and their whole lengt
   log::clear_warnings();
   const Splits splits = opened();
   REQUIRE(log::warnings().size() == 1);
-  CHECK_THAT(
-      log::warnings()[0],
-      ContainsSubstring("table.csv: 3 of 3 training texts (100 %) have more than dataset.length = 4") ||
-          ContainsSubstring("table.csv: 4 of 4 training texts (100 %)"));
+  CHECK_THAT(log::warnings()[0],
+             ContainsSubstring("table.csv: 2 of 2 training texts (100 %) have more than dataset.length = 4"));
   CHECK_THAT(log::warnings()[0], ContainsSubstring("dataset.length = 6 leaves all of them whole."));
   CHECK(splits.train->details().untruncated_length(0) + splits.train->details().untruncated_length(1) >= 10);
   log::clear_warnings();
@@ -310,7 +308,9 @@ TEST_CASE_METHOD(Fixture, "lines before a table are skipped, and the remedy that
                  "[text]") {
   const std::string rows = "text,label\nfine film,good\npoor film,bad\nfine,good\npoor,bad\n";
   table("Reviews of 2024\n" + rows);
-  refused("If the table begins here, set dataset.skip_lines = 1.");
+  refused(
+      "It has: Reviews of 2024. If its first line is a title, and the names of the columns come after it, "
+      "set dataset.skip_lines = 1.");
   set("skip_lines", 1);
   CHECK(opened().train->size() + opened().eval->size() == 4);
 }
