@@ -26,11 +26,12 @@ namespace {
 
 EngineOptions engine_options(const AcceleratorOptions& options, const Registry& registry) {
   if (options.accumulation_steps < 1) throw std::invalid_argument("accumulation_steps must be at least 1");
-  if (options.distributed.strategy != RankStrategy::ddp || options.distributed.reproducible ||
-      options.distributed.sync_batch_norm)
+  const RankStrategy strategy = options.distributed.strategy;
+  if ((strategy != RankStrategy::ddp && strategy != RankStrategy::zero1 && strategy != RankStrategy::zero2) ||
+      options.distributed.reproducible || options.distributed.sync_batch_norm)
     throw std::invalid_argument(
-        "Accelerator supports only distributed.strategy = ddp, without reproducible and sync_batch_norm; use "
-        "a recipe for the others.");
+        "Accelerator supports distributed.strategy = ddp, zero1 and zero2, without reproducible and "
+        "sync_batch_norm; use a recipe for the others.");
   if (options.distributed.batch != BatchOf::rank)
     throw std::invalid_argument(
         "distributed.batch has no effect here: batch sizes are those of your loaders.");
@@ -111,6 +112,14 @@ std::vector<NamedTensor> Accelerator::Impl::named(const std::vector<torch::Tenso
   return names.size() == found.size() ? found : with_prefixes(true);
 }
 
+std::set<const torch::TensorImpl*> Accelerator::Impl::foreign_parameters() const {
+  std::set<const torch::TensorImpl*> foreign;
+  if (!engine.updates_a_part()) return foreign;
+  for (const auto& [name, parameter] : engine.weights().held_parameters())
+    if (!engine.updates(name)) foreign.insert(parameter.unsafeGetTensorImpl());
+  return foreign;
+}
+
 void Accelerator::Impl::require_known_parameters() {
   std::set<const void*> known;
   for (const auto& model : models) {
@@ -184,6 +193,7 @@ PreparedOptimizer Accelerator::prepare_optimizer(std::unique_ptr<Optimizer> opti
                                                  std::vector<torch::Tensor> parameters) {
   impl_->optimizers.push_back(std::make_shared<PreparedOptimizer::Shared>(
       impl_->engine, impl_->window, std::move(optimizer), std::move(parameters)));
+  impl_->optimizers.back()->foreign = [impl = impl_.get()] { return impl->foreign_parameters(); };
   return PreparedOptimizer(impl_->optimizers.back());
 }
 
@@ -278,13 +288,18 @@ struct FullPrecision final : PrecisionScope {
   const bool before;
 };
 
-// What the mean over the rows of this rank's batch counts in the mean over the ranks.
-double share_of_mean(const LoaderPasses& passes, int ranks, bool sums) {
+// Of the norms of gradients that are divided among ranks.
+torch::Tensor norm_over_ranks(World& world, const torch::Tensor& own, double order) {
+  const torch::Tensor norm = (std::isinf(order) ? own : own.pow(order)).reshape({1}).clone();
+  world.all_reduce(norm, std::isinf(order) ? Reduction::max : Reduction::sum, "the norm of the gradients");
+  return (std::isinf(order) ? norm : norm.pow(1 / order)).reshape({});
+}
+
+double weight_of_batch(const LoaderPasses& passes, bool sums) {
   if (passes.empty()) return 1;
   const BatchFacts& batch = passes.back()->facts();
   if (sums) return batch.own == 0 ? 0 : 1;
-  if (batch.own * ranks == batch.rows) return 1;
-  return static_cast<double>(batch.own * ranks) / static_cast<double>(batch.examples);
+  return batch.weight;
 }
 
 }  // namespace
@@ -315,8 +330,8 @@ void Accelerator::backward(const torch::Tensor& loss, bool keep_graph) {
     impl_->window.next_micro_batch(1, 1);
     impl_->sums = false;
   }
-  const double share = share_of_mean(impl_->passes, num_processes(), impl_->sums);
-  impl_->window.backward(share == 1 ? loss : loss * share, keep_graph);
+  const double weight = weight_of_batch(impl_->passes, impl_->sums);
+  impl_->window.backward(weight == 1 ? loss : loss * weight, keep_graph);
 }
 
 bool Accelerator::sync_gradients() const { return impl_->window.last(); }
@@ -326,7 +341,9 @@ torch::Tensor Accelerator::clip_grad_norm_(const std::vector<torch::Tensor>& par
   if (!impl_->window.ready()) return {};
   const torch::NoGradGuard no_grad;
   const auto gradients = gradients_of(parameters);
-  const torch::Tensor norm = total_norm(gradients, norm_type);
+  torch::Tensor norm = total_norm(gradients, norm_type);
+  if (impl_->options.distributed.strategy == RankStrategy::zero2 && !world().alone())
+    norm = norm_over_ranks(world(), norm.to(device(), torch::kDouble), norm_type).to(torch::kFloat);
   if (!gradients.empty()) clip_to_norm(gradients, norm, max_norm);
   return norm;
 }

@@ -51,7 +51,7 @@ struct AcceleratorOptions {
   MemoryFormat memory_format = MemoryFormat::automatic;  // automatic: contiguous
   std::uint64_t seed = 0;                                // of the order of the data
   LoaderSettings loaders = {};                 // of prepared loaders, unless they are given their own
-  DistributedOptions distributed = {};         // how ranks exchange gradients; only strategy = ddp
+  DistributedOptions distributed = {};         // what ranks keep and exchange: ddp, zero1 or zero2
   std::vector<ComponentChoice> trackers = {};  // in addition to metrics.jsonl
   ProjectOptions project = {};                 // where states are saved, if no folder is given
 };

@@ -31,6 +31,8 @@ struct Accelerator::Impl {
   // The parameters of an optimizer, each once, with the names of their state in checkpoints. Those of "model"
   // have no prefix, unless another parameter would then have the same name.
   std::vector<NamedTensor> named(const std::vector<torch::Tensor>& parameters) const;
+  // With zero1 and zero2: those that other ranks update.
+  std::set<const torch::TensorImpl*> foreign_parameters() const;
   void require_known_parameters();  // of optimizers: unknown ones would not get gradients from other ranks
 
   std::unique_ptr<World> own_world;  // null if the caller owns the world

@@ -43,6 +43,7 @@ BatchFacts RowShare::facts(std::int64_t examples) const {
     facts.rows += std::max<std::int64_t>(count, 1);
   }
   if (facts.rows == examples) facts.counted.clear();
+  facts.weight = static_cast<double>(facts.own * ranks) / static_cast<double>(examples);
   return facts;
 }
 

@@ -23,6 +23,7 @@ struct BatchFacts {
   std::int64_t own = 0;       // of this rank, without those that are counted on another
   std::int64_t rows = 0;      // over all ranks, including rows that are not counted
   Rows counted = {};          // which of the rows of all ranks are counted; empty: all of them
+  double weight = 1;          // of the mean over this rank's rows, in the mean over the means of all ranks
 };
 
 // A pass over the data.

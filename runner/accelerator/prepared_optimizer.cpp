@@ -1,5 +1,9 @@
 #include "runner/accelerator/prepared_optimizer.hpp"
 
+#include <torch/types.h>
+
+#include <utility>
+
 #include "runner/accelerator/gradient_window.hpp"
 #include "runner/engine/engine.hpp"
 
@@ -14,6 +18,26 @@ struct Opened : torch::optim::LRScheduler {
   }
 };
 
+// While it exists, these parameters have no gradients, so an optimizer neither updates them nor keeps state
+// for them.
+class WithoutGradients {
+ public:
+  WithoutGradients(const std::vector<torch::Tensor>& parameters,
+                   const std::set<const torch::TensorImpl*>& without) {
+    for (const torch::Tensor& parameter : parameters)
+      if (parameter.grad().defined() && without.contains(parameter.unsafeGetTensorImpl()))
+        hidden_.emplace_back(parameter, std::exchange(parameter.mutable_grad(), {}));
+  }
+  ~WithoutGradients() {
+    for (auto& [parameter, gradient] : hidden_) parameter.mutable_grad() = gradient;
+  }
+  WithoutGradients(const WithoutGradients&) = delete;
+  WithoutGradients& operator=(const WithoutGradients&) = delete;
+
+ private:
+  std::vector<std::pair<torch::Tensor, torch::Tensor>> hidden_;
+};
+
 }  // namespace
 
 void PreparedOptimizer::step() {
@@ -21,6 +45,7 @@ void PreparedOptimizer::step() {
   shared_->window.require_shared(shared_->parameters);
   shared_->skipped = !shared_->window.finite(shared_->parameters);
   if (!shared_->skipped) {
+    const WithoutGradients of_others(shared_->parameters, shared_->foreign());
     shared_->optimizer->step(shared_->lr_factor);
     shared_->engine.share_weights();
     ++shared_->steps;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "components/optimizers/optimizer.hpp"
@@ -37,6 +38,7 @@ class PreparedOptimizer {
     double lr_factor = 1;
     bool skipped = false;
     std::int64_t steps = 0;
+    std::function<std::set<const torch::TensorImpl*>()> foreign = {};  // parameters that other ranks update
   };
   explicit PreparedOptimizer(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <stdexcept>
 
@@ -66,6 +67,42 @@ class PartsOfRanks final : public Stateful {
  private:
   World& world_;
   Stateful& own_;
+};
+
+// An optimizer of which every rank has the state of the parameters that it updates: saved as a whole. load()
+// takes what this rank needs, so the number of ranks may change.
+class DividedOptimizer final : public Stateful {
+ public:
+  DividedOptimizer(World& world, Stateful& own, std::set<std::string> foreign)
+      : world_(world), own_(own), foreign_(std::move(foreign)) {}
+
+  State save() const override {
+    State whole;
+    for (const std::string& packed : world_.gather_texts(pack(own_.save()), "the state of the optimizer")) {
+      State part = unpack(packed);
+      whole.tensors.merge(part.tensors);
+      whole.integers.merge(part.integers);
+      whole.numbers.merge(part.numbers);
+      whole.texts.merge(part.texts);
+    }
+    return whole;
+  }
+  // Entries are named "<parameter>.<slot>".
+  void load(const State& state) override {
+    const auto without_foreign = [&](auto entries) {
+      std::erase_if(entries, [&](const auto& entry) {
+        return foreign_.contains(entry.first.substr(0, entry.first.rfind('.')));
+      });
+      return entries;
+    };
+    own_.load({without_foreign(state.tensors), without_foreign(state.integers),
+               without_foreign(state.numbers), without_foreign(state.texts), state.parts});
+  }
+
+ private:
+  World& world_;
+  Stateful& own_;
+  const std::set<std::string> foreign_;
 };
 
 fs::path normal(const fs::path& given) {
@@ -152,8 +189,17 @@ void Accelerator::register_load_state_pre_hook(ModelStatesHook hook) {
 struct Accelerator::AllState {
   explicit AllState(Impl& impl) : generators(impl.world, impl.engine.device()) {
     for (const auto& model : impl.models) objects.emplace_back(model->name, &model->weights);
-    for (std::size_t i = 0; i < impl.optimizers.size(); ++i)
-      objects.emplace_back(numbered("optimizer", i), impl.optimizers[i]->optimizer.get());
+    const auto foreign = impl.foreign_parameters();
+    for (std::size_t i = 0; i < impl.optimizers.size(); ++i) {
+      Stateful* object = impl.optimizers[i]->optimizer.get();
+      if (impl.engine.updates_a_part()) {
+        std::set<std::string> names;
+        for (const auto& [name, tensor] : impl.named(impl.optimizers[i]->parameters))
+          if (foreign.contains(tensor.unsafeGetTensorImpl())) names.insert(name);
+        object = divided.emplace_back(std::make_unique<DividedOptimizer>(impl.world, *object, names)).get();
+      }
+      objects.emplace_back(numbered("optimizer", i), object);
+    }
     for (std::size_t i = 0; i < impl.schedulers.size(); ++i)
       objects.emplace_back(numbered("scheduler", i), impl.schedulers[i].get());
     for (std::size_t i = 0; i < impl.loaders.size(); ++i)

@@ -23,7 +23,8 @@ bool is_there(const fs::path& path) { return fs::exists(fs::symlink_status(path)
 std::set<std::string> files_in(const fs::path& folder) {
   std::set<std::string> files;
   if (!holds_checkpoint(folder)) return files;
-  for (const auto& [name, entry] : read_manifest(folder).at("files").items()) {
+  const nlohmann::json manifest = read_manifest(folder);
+  for (const auto& [name, entry] : manifest.at("files").items()) {
     if (!is_inside(name))
       throw std::runtime_error((folder / manifest_file).string() + " names a file outside the checkpoint.");
     files.insert(name);

@@ -1,0 +1,99 @@
+// What the library costs in each step: the same training as a bare LibTorch loop and through Accelerator, in
+// turns, so that both see the same machine. Prints JSON with the median of each and their ratio.
+//   benchmark_library [STEPS OF A ROUND] [ROUNDS] [THREADS]
+#include <ATen/Parallel.h>
+#include <torch/nn.h>
+#include <torch/optim/adam.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+
+#include "runner/accelerator/accelerator.hpp"
+
+namespace {
+
+using namespace torch::nn;
+
+Sequential mlp() { return Sequential(Flatten(), Linear(3 * 32 * 32, 128), ReLU(), Linear(128, 10)); }
+
+Sequential simple_cnn() {
+  const auto convolution = [](int in, int out) { return Conv2d(Conv2dOptions(in, out, 3).padding(1)); };
+  return Sequential(convolution(3, 16), ReLU(), MaxPool2d(2), convolution(16, 32), ReLU(), MaxPool2d(2),
+                    Flatten(), Linear(32 * 8 * 8, 256), ReLU(), Linear(256, 10));
+}
+
+using Images = torch::data::Example<>;
+
+std::vector<Images> some_batches(std::int64_t count) {
+  std::vector<Images> batches;
+  for (std::int64_t i = 0; i < count; ++i)
+    batches.push_back({torch::rand({64, 3, 32, 32}), torch::randint(10, {64}, torch::kLong)});
+  return batches;
+}
+
+torch::Tensor loss_of(Sequential& model, const Images& batch) {
+  return torch::cross_entropy_loss(model->forward(batch.data), batch.target);
+}
+
+double microseconds_of_a_step(std::int64_t steps, const std::function<void()>& all_steps) {
+  const auto start = std::chrono::steady_clock::now();
+  all_steps();
+  const std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - start;
+  return taken.count() / static_cast<double>(steps);
+}
+
+double median(std::vector<double> values) {
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+  return values[values.size() / 2];
+}
+
+void compare(const std::string& name, const std::function<Sequential()>& make, std::int64_t steps,
+             int rounds) {
+  const std::vector<Images> batches = some_batches(steps);
+  Sequential plain = make(), model = make();
+  torch::optim::Adam plain_adam(plain->parameters(), 1e-3), adam(model->parameters(), 1e-3);
+  runner::World alone;
+  runner::Accelerator accelerator(alone, {.device = "cpu"});
+  auto [prepared, optimizer] = accelerator.prepare(model, adam);
+  auto loader = accelerator.prepare_batches<Images>([&](std::int64_t) {
+    return [&, at = std::size_t{0}]() mutable {
+      return at < batches.size() ? std::optional(batches[at++]) : std::nullopt;
+    };
+  });
+  std::vector<double> bare, library;
+  for (int round = 0; round < rounds + 1; ++round) {
+    const double of_bare = microseconds_of_a_step(steps, [&] {
+      for (const Images& batch : batches) {
+        loss_of(plain, batch).backward();
+        plain_adam.step();
+        plain_adam.zero_grad();
+      }
+    });
+    const double of_library = microseconds_of_a_step(steps, [&, &steps_of = optimizer] {
+      for (Images& batch : loader) {
+        accelerator.backward(loss_of(model, batch));
+        steps_of.step();
+        steps_of.zero_grad();
+      }
+    });
+    if (round == 0) continue;  // the first is for caches
+    bare.push_back(of_bare);
+    library.push_back(of_library);
+  }
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < bare.size(); ++i) ratios.push_back(library[i] / bare[i]);
+  std::cout << "{\"model\": \"" << name << "\", \"bare_us\": " << median(bare)
+            << ", \"library_us\": " << median(library) << ", \"ratio\": " << median(ratios) << "}"
+            << std::endl;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::int64_t steps = argc > 1 ? std::stoll(argv[1]) : 100;
+  const int rounds = argc > 2 ? std::stoi(argv[2]) : 11;
+  at::set_num_threads(argc > 3 ? std::stoi(argv[3]) : 1);
+  compare("mlp", mlp, steps, rounds);
+  compare("simple_cnn", simple_cnn, steps, rounds);
+}
