@@ -12,7 +12,7 @@
 using namespace runner;
 
 // Points on a plane that is to be found.
-struct Points : torch::data::datasets::Dataset<Points> {
+struct PlanePoints : torch::data::datasets::Dataset<PlanePoints> {
   torch::data::Example<> get(std::size_t index) override {
     const torch::Tensor input = torch::sin(torch::arange(3.0f) + static_cast<float>(index));
     return {input, (input * torch::tensor({1.0f, -2.0f, 0.5f})).sum().reshape({1}) + 3};
@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
         auto [model, optimizer, scheduler, loader] =
             accelerator.prepare(plain_model, sgd, step_lr,
                                 torch::data::make_data_loader<torch::data::samplers::RandomSampler>(
-                                    Points().map(torch::data::transforms::Stack<>()), /*batch_size=*/6));
+                                    PlanePoints().map(torch::data::transforms::Stack<>()), /*batch_size=*/6));
 
         int updates = 0;
         torch::Tensor loss;

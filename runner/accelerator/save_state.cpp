@@ -212,6 +212,7 @@ struct Accelerator::AllState {
   }
 
   GeneratorsOfRanks generators;
+  std::vector<std::unique_ptr<DividedOptimizer>> divided;
   std::optional<PartsOfRanks> compression;
   std::vector<std::pair<std::string, Stateful*>> objects;
 };

@@ -85,6 +85,10 @@ class Examples(unittest.TestCase):
                 self.assertFalse((checkpoint / "model.encoder.safetensors").exists())
                 self.assertEqual((checkpoint / "encoder/weight.f32").stat().st_size, 4 * 16 * 4)
 
+    def test_an_empty_model_that_is_dispatched(self):
+        said = run("empty_model", self.folder / "big_net")
+        self.assertRegex(said, r"equal to the whole model: true, with at most [12] of the layers read at once")
+
     def test_ten_lines_make_the_difference(self):
         plain, accelerated = ((SOURCES / f"{name}_torch.cpp").read_text() for name in ("plain", "accelerated"))
         changed = [line for line in accelerated.splitlines() if line not in plain.splitlines() and line.strip() and not line.startswith("//")]
