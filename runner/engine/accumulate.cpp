@@ -16,6 +16,7 @@
 #include "runner/engine/engine.hpp"
 #include "runner/engine/gradients.hpp"
 #include "runner/engine/runtime/batch_part.hpp"
+#include "runner/engine/runtime/device.hpp"
 #include "runner/engine/runtime/out_of_memory.hpp"
 #include "runner/engine/strategies/sync_batch_norm.hpp"
 
@@ -194,10 +195,11 @@ void Engine::send_loss(const torch::Tensor& own_sum, const Window& window) {
   std::vector<double> numbers = window.numbers_to_sum ? window.numbers_to_sum() : std::vector<double>();
   numbers.insert(numbers.begin(), own_weight_);
   const std::int64_t size = 1 + parts_of_number * static_cast<std::int64_t>(numbers.size());
-  loss_sum_ = torch::zeros({size}, torch::kFloat64);
+  // Page-locked, so that the copy to a device does not make the host wait.
+  loss_sum_ = torch::zeros({size}, torch::dtype(torch::kFloat64).pinned_memory(copies_from_pinned(device_)));
   double* place = loss_sum_.mutable_data_ptr<double>() + 1;
   for (const double number : numbers) split_number(number, std::exchange(place, place + parts_of_number));
-  loss_sum_ = loss_sum_.to(device_);
+  loss_sum_ = loss_sum_.to(device_, /*non_blocking=*/true);
   if (own_sum.defined()) loss_sum_[0].copy_(own_sum);
   if (ranks_->carries(size)) return ranks_->send_along(loss_sum_);
   loss_work_ = world_->begin_all_reduce(loss_sum_, Reduction::sum, "the loss");
@@ -220,8 +222,9 @@ WindowLoss Engine::over_all_ranks(const WindowLoss& own, const Window& window) {
   } else {
     loss_sum_ = ranks_->take_sums_along();
   }
-  const torch::Tensor sums = std::exchange(loss_sum_, {});
-  const torch::Tensor parts = sums.slice(0, 1).cpu();
+  const torch::Tensor sums =
+      std::exchange(loss_sum_, {}).cpu();  // the only time that the host waits in an update
+  const torch::Tensor parts = sums.slice(0, 1);
   std::vector<double> numbers;
   const auto* part = parts.const_data_ptr<double>();
   for (; part != parts.const_data_ptr<double>() + parts.numel(); part += parts_of_number)

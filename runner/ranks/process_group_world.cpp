@@ -147,11 +147,15 @@ ProcessGroupWorld::ProcessGroupWorld(const c10::intrusive_ptr<c10d::Store>& stor
   std::iota(all.begin(), all.end(), 0);
   calls_ = call_check(std::move(all));
   if (local_rank() == 0) store_->set("machine/" + machine(), std::to_string(rank()));
+  const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (options.gpu)
+    store_->set(log::format("gpu/{}/{}", machine(), local_rank()),
+                log::format("{}/{}", visible ? visible : "", *options.gpu));
   presence_.wait_for_all();
+  if (options.gpu) require_own_gpu();
   try {
     first_on_machine_ = std::stoi(store_->get_to_str("machine/" + machine()));
     cpu_ = gloo(store, place, options);
-    if (options.gpu) require_own_gpu();
     if (options.gpu)
       cuda_ = make_nccl_group({store->clone(), place.rank, place.size, *options.gpu, options.timeout});
   } catch (const std::exception& error) {
@@ -160,16 +164,17 @@ ProcessGroupWorld::ProcessGroupWorld(const c10::intrusive_ptr<c10d::Store>& stor
 }
 
 // NCCL would fail with a message about something else. The same index means another GPU where a launcher
-// shows each rank only its own.
+// shows each rank only its own. Every rank that shares a GPU finds out, so that none waits for another.
 void ProcessGroupWorld::require_own_gpu() const {
-  const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  const std::string gpu = log::format("{}/{}/cuda:{}", machine(), visible ? visible : "", *options_.gpu);
-  if (store_->add("gpu/" + gpu, 1) == 1) return store_->set("gpu of/" + gpu, std::to_string(rank()));
-  throw std::runtime_error(
-      log::format("ranks {} and {} both compute on cuda:{} of this machine, but NCCL needs a GPU for each "
-                  "rank: set run.device = "
-                  "\"cuda\", which gives every rank its own, and start no more ranks than there are GPUs",
-                  store_->get_to_str("gpu of/" + gpu), rank(), *options_.gpu));
+  const auto key = [&](int local) { return log::format("gpu/{}/{}", machine(), local); };
+  const std::string own = store_->get_to_str(key(local_rank()));
+  for (int other = 0; other < local_size(); ++other) {
+    if (other == local_rank() || store_->get_to_str(key(other)) != own) continue;
+    throw std::runtime_error(log::format(
+        "ranks {} and {} of this machine both compute on cuda:{}, but NCCL needs a GPU for each rank: set "
+        "run.device = \"cuda\", which gives every rank its own, and start no more ranks than there are GPUs",
+        std::min(local_rank(), other), std::max(local_rank(), other), *options_.gpu));
+  }
 }
 
 ProcessGroupWorld::~ProcessGroupWorld() {

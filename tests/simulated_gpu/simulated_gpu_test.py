@@ -303,12 +303,112 @@ def torchscript(folder):
     require_same_bits(folder, recipe(folder, "classes", model="torchscript"), f"model.file={folder}/module.pt")
 
 
-# ---- faults: what the simulated GPU is there to notice ------------------------------------------------------------------
+# ---- ranks: one simulated GPU each, over the simulated NCCL ------------------------------------------------------------
+
+
+RANKS = {
+    "ddp": [], "zero1": [], "zero2": [], "zero3": ["precision=bf16"], "local_sgd": [],
+    "powersgd": ["distributed.compression=powersgd"], "sync_batch_norm": ["distributed.sync_batch_norm=true", "model.name=resnet20"],
+}
+
+
+def ranks(folder):
+    """Every strategy has the bits of the same ranks on CPUs."""
+    def run(place, name):
+        strategy = [] if name in ("powersgd", "sync_batch_norm") else [f"distributed.strategy={name}"]
+        words = [*recipe(place, "images", model="simple_cnn"), *strategy, *RANKS[name], "train.clip_norm=0.5", "loader.batch_size=8"]
+        told = []
+        for device in ("cpu", "cuda"):
+            runner("launch", "-n", 2, *words, f"run.device={device}", f"run.dir={place}/{device}")
+            told.append(tell(place / device))
+        assert told[0] == told[1], (told[0][0], told[1][0])
+    each(folder, RANKS, run)
+
+
+def ranks_need_a_gpu_each(folder):
+    """Said before NCCL fails with a message about something else."""
+    done = runner("launch", "-n", 2, *recipe(folder, "classes"), "run.device=cuda:1", f"run.dir={folder}/run", check=False)
+    assert done.returncode == 1 and "both compute on cuda:1" in done.stdout + done.stderr, done
+
+
+# ---- what the host waits for ---------------------------------------------------------------------------------------------
+
+
+def waits_of_a_step(folder, *settings, launch=()):
+    """What one more step costs: the difference of two runs that measure nothing, at their busiest rank."""
+    words = [*recipe(folder, "images", model="simple_cnn"), "dataset.train=400", "train.log_every=1000step", "eval.every=never",
+             "checkpoint.every=1000step", "run.device=cuda", *settings]
+    found = []
+    for steps in (10, 30):
+        told = counts(folder, *(launch or ["run"]), *words, f"train.max_steps={steps}", f"run.dir={folder}/{len(list(folder.iterdir()))}")
+        found.append(max(count["host_waits"] for count in told))
+        assert not any(count["faults"] for count in told), told
+    return (found[1] - found[0]) / 20
+
+
+def host_waits(folder):
+    """A step makes the host wait for the device never; with fp16, whose scaler decides, or with ranks, which tell each other of signals,
+    once."""
+    for precision, most in (("fp32", 0), ("bf16", 0), ("fp16", 1)):
+        waits = waits_of_a_step(folder, f"precision={precision}", "train.clip_norm=1")
+        assert waits <= most + 0.1, (precision, waits)
+    assert waits_of_a_step(folder, launch=["launch", "-n", 2]) <= 1.1
+
+
+def graphs(folder):
+    """Passes that are replayed give the bits of those that are not; what cannot be replayed is refused."""
+    words = recipe(folder, "classes")
+    for name, on in (("plain", "false"), ("graphs", "true")):
+        runner("run", *words, "run.device=cuda", f"run.dir={folder}/{name}", f"train.cuda_graphs={on}", "train.max_steps=9",
+               "loader.batch_size=8", "loss.class_weights=[1,2,1,1,1]")
+    assert tell(folder / "plain") == tell(folder / "graphs")
+    text = folder / "text"
+    text.mkdir()
+    refused = runner("check", *recipe(text, "text", model="gpt", loss="lm_cross_entropy"), *LANGUAGE, "train.cuda_graphs=true",
+                     "model.checkpoint_activations=true", check=False)
+    assert refused.returncode == 2 and "model.checkpoint_activations" in refused.stderr, refused
+
+
+# ---- what the simulated GPU notices ----------------------------------------------------------------------------------------
+
+
+FAULTS = {
+    "wait": "still writes it: the stream has to wait for it",
+    "record_stream": "a record_stream or a wait is missing",
+    "host wait": "the host touches page-locked memory during a copy",
+    "arrival": "the host touches page-locked memory during a copy",
+    "device": "at least two devices, cuda:0 and cuda:1",
+    "to": "at least two devices, cuda:0 and cpu",
+    "host copy": "the host touches memory of cuda:0, made by",
+}
+
+
+def faults(folder):
+    """One program that is right, and all that can be left out of it: each is said with the operator and the memory."""
+    program = pathlib.Path(RUNNER).with_name("gpu_faults")
+    def run(*without):
+        return subprocess.run([program, *without], capture_output=True, text=True, timeout=120, env=environment(LD_PRELOAD=str(LIBRARY)))
+    right = run()
+    assert right.returncode == 0 and not right.stderr, right
+    for without, message in FAULTS.items():
+        done = run(without)
+        assert done.returncode != 0 and message in done.stderr, (without, done)
+
+
+# ---- what cannot be ------------------------------------------------------------------------------------------------------
 
 
 def no_such_device(folder):
     done = runner("run", *recipe(folder, "classes"), "run.device=cuda:1", f"run.dir={folder}/run", check=False, simulated_gpu_devices=1)
     assert done.returncode != 0 and "has 1 CUDA device" in done.stderr, done
+    done = runner("run", *recipe(folder, "classes"), "run.device=mps", f"run.dir={folder}/run", check=False)
+    assert done.returncode != 0 and "no mps device" in done.stderr, done
+
+
+def a_model_larger_than_the_device(folder):
+    done = runner("run", *recipe(folder, "images", model="resnet18"), "run.device=cuda", f"run.dir={folder}/run", check=False,
+                  simulated_gpu_memory=20 << 20)
+    assert done.returncode != 0 and "of memory on cuda:0, which has" in done.stderr, done
 
 
 if __name__ == "__main__":
@@ -316,6 +416,7 @@ if __name__ == "__main__":
         print(f"skipped: {LIBRARY} is not built here")
         sys.exit(SKIPPED)
     cases = [every_optimizer, every_precision, every_loss, every_hook, every_metric, every_model, accumulation_and_random_transforms,
-             deterministic, resume_on_the_other_device, memory_that_runs_out, trained_models, torchscript, no_such_device]
+             deterministic, resume_on_the_other_device, memory_that_runs_out, trained_models, torchscript, ranks, ranks_need_a_gpu_each,
+             host_waits, graphs, faults, no_such_device, a_model_larger_than_the_device]
     wanted = sys.argv[1:]
     main([case for case in cases if not wanted or case.__name__ in wanted])
