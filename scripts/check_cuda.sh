@@ -10,8 +10,9 @@ export CUDA_HOME=${CUDA_HOME:-/usr/local/cuda}
 [[ -e $CUDA_HOME/include/cuda_runtime_api.h ]] || { echo "check_cuda: no CUDA toolkit at $CUDA_HOME; set CUDA_HOME" >&2; exit 1; }
 
 if [[ -z "${LIBTORCH_DIR-}" ]]; then
-  # Wheels of torch 2.13 for CPUs and for CUDA have the same version; this one is only there for CUDA.
-  packages=(torch==2.14.1 nvidia-nccl-cu13==2.30.7 nvidia-cublas==13.1.1.3 nvidia-cusparse==12.6.3.3 nvidia-cusolver==12.0.4.66
+  # The version that the program is built with.
+  torch_version=$(sed -n 's/^torch_version=//p' scripts/setup.sh)
+  packages=("torch==$torch_version" nvidia-nccl-cu13==2.30.7 nvidia-cublas==13.1.1.3 nvidia-cusparse==12.6.3.3 nvidia-cusolver==12.0.4.66
             nvidia-cudnn-cu13==9.24.0.43 nvidia-cufft==12.0.0.61 nvidia-cufile==1.15.1.6 nvidia-curand==10.4.0.35
             nvidia-cusparselt-cu13==0.8.1 nvidia-nvshmem-cu13==3.4.5 nvidia-nvjitlink "nvidia-cuda-runtime==13.0.*" "nvidia-cuda-cupti==13.0.*"
             "nvidia-cuda-nvrtc==13.0.*" "nvidia-nvtx==13.0.*")

@@ -1,6 +1,6 @@
 #include "components/torch/finite.hpp"
 
-#include <catch2/catch_test_macros.hpp>
+#include <catch2/catch_all.hpp>
 #include <limits>
 
 namespace runner {
