@@ -6,6 +6,9 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <new>
+#include <string_view>
 
 namespace {
 
@@ -32,6 +35,25 @@ bool in_deleted_folder() {
   return deleted;
 }
 
+std::terminate_handler usual_end = nullptr;
+
+// Memory may also run out where nothing catches that: while the libraries are loaded, or in a thread of
+// theirs.
+[[noreturn]] void end_unexpectedly() {
+  try {
+    if (const auto current = std::current_exception()) std::rethrow_exception(current);
+  } catch (const std::bad_alloc&) {
+    constexpr std::string_view text =
+        "runner: error: There is not enough memory. `ulimit -v` tells whether it is limited; a smaller "
+        "loader.batch_size or a smaller model takes less.\n";
+    [[maybe_unused]] const auto written = write(STDERR_FILENO, text.data(), text.size());
+    _exit(1);
+  } catch (...) {  // the usual message names it
+  }
+  usual_end();
+  std::abort();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -39,6 +61,7 @@ int main(int argc, char** argv) {
     std::fputs("runner: error: the current folder no longer exists; change to another one\n", stderr);
     return 2;  // as for a mistake on the command line
   }
+  usual_end = std::set_terminate(&end_unexpectedly);
   hold_checkpoint_requests();
   limit_spinning();
   void* library = dlopen("librunner_core.so", RTLD_LAZY | RTLD_GLOBAL);

@@ -3,11 +3,8 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdlib>
 #include <exception>
 #include <iostream>
-#include <new>
-#include <string_view>
 
 #include "runner/cli/cli.hpp"
 #include "runner/engine/runtime/process.hpp"
@@ -17,8 +14,6 @@
 #include "runner/ranks/membership.hpp"
 
 namespace {
-
-std::terminate_handler usual_end = nullptr;
 
 // Lost output must not look like success: a full disk is an error; if the reader has left, only the exit code
 // says so.
@@ -46,23 +41,6 @@ void open_standard_descriptors() {
   }
 }
 
-// Memory may also run out where nothing catches that: in a thread of a library, or while an error is told.
-[[noreturn]] void end_unexpectedly() {
-  try {
-    if (const auto current = std::current_exception()) std::rethrow_exception(current);
-  } catch (const std::bad_alloc&) {
-    constexpr std::string_view text =
-        "runner: error: There is not enough memory. A smaller loader.batch_size or a smaller model takes "
-        "less; "
-        "`ulimit -v` says whether memory is limited.\n";
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
-    _exit(runner::Exit::failed);
-  } catch (...) {
-  }
-  if (usual_end) usual_end();
-  std::abort();
-}
-
 // main() has blocked the signal until now.
 void take_held_requests() {
   sigset_t requests;
@@ -81,7 +59,6 @@ int runner_main(int argc, char** argv) {
   keep_checkpoint_requests();
   take_held_requests();
   open_standard_descriptors();
-  usual_end = std::set_terminate(&end_unexpectedly);
   log_torch_warnings();
   std::signal(SIGCHLD, SIG_DFL);  // if it was ignored at the start, the end of a child would go unnoticed
   std::signal(SIGXFSZ, SIG_IGN);  // beyond the limit on file sizes, the write fails and reports it

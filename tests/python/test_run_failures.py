@@ -5,7 +5,7 @@ import resource
 import subprocess
 
 import numpy
-from run_helpers import RUNNER, SHAPES, Skip, environment, main, records, run, wait_for_steps
+from run_helpers import RUNNER, SANITIZED, SHAPES, Skip, environment, main, records, run, wait_for_steps
 from safetensors.numpy import load_file, save_file
 from shapes_run import SMALL, start
 
@@ -127,8 +127,20 @@ def the_run_folder_is_not_looked_at_in_every_step(folder):
     assert 0 < looks < steps / 4, looks
 
 
+def too_little_memory_ends_with_a_message(folder):
+    """Also where memory runs out while the libraries are loaded."""
+    ends = set()
+    for megabytes in range(400, 520, 10):
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+        done = subprocess.run([RUNNER, "check", str(SHAPES)], env=environment(), capture_output=True, text=True, timeout=300, preexec_fn=limit)
+        assert done.returncode in (0, 1, 127) and "terminate called" not in done.stderr, (megabytes, done)
+        ends.add("not enough memory" in done.stderr)
+    assert True in ends or SANITIZED, ends
+
+
 main([a_folder_that_cannot_be_made_is_named, a_missing_folder_for_temporary_files_is_named,
       a_current_folder_that_is_deleted_is_named, a_full_disk_is_an_error_and_leaves_no_half_model,
       a_disk_too_small_for_the_checkpoint_still_takes_the_weights, closed_standard_descriptors_take_no_part,
       a_limit_on_the_size_of_files_is_an_error, a_run_folder_that_is_deleted_ends_the_run,
-      a_data_file_that_is_truncated_ends_the_run_and_saves, the_run_folder_is_not_looked_at_in_every_step])
+      a_data_file_that_is_truncated_ends_the_run_and_saves, the_run_folder_is_not_looked_at_in_every_step,
+      too_little_memory_ends_with_a_message])
