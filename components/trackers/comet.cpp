@@ -93,8 +93,8 @@ class CometExperiment : public Tracker {
 
   void flush() override { file_.append(std::exchange(waiting_, {})); }
 
-  std::optional<Points> points(const RunFacts& facts, const std::vector<std::string>&) override {
-    Points found;
+  std::optional<RecordedPoints> points(const RunFacts& facts, const std::vector<std::string>&) override {
+    RecordedPoints found;
     std::ifstream in(folder_ / (facts.id + "-messages.json"), std::ios::binary);
     for (std::string line; std::getline(in, line);) {
       const nlohmann::json message = read_json_or_null(line);

@@ -105,8 +105,8 @@ class CsvTable : public Tracker {
     step_ = record.step;
   }
 
-  std::optional<Points> points(const RunFacts&, const std::vector<std::string>&) override {
-    Points found;
+  std::optional<RecordedPoints> points(const RunFacts&, const std::vector<std::string>&) override {
+    RecordedPoints found;
     std::ifstream in(path_, std::ios::binary);
     const std::vector<std::string> names = cells_of(in);
     for (std::string row; std::getline(in, row);) {

@@ -163,9 +163,9 @@ class MLflowRun : public Tracker {
                                {"end_time", milliseconds(end.wall_time)}});
   }
 
-  std::optional<Points> points(const RunFacts&, const std::vector<std::string>& metrics) override {
+  std::optional<RecordedPoints> points(const RunFacts&, const std::vector<std::string>& metrics) override {
     connect();
-    Points found;
+    RecordedPoints found;
     understood([&] {
       if (!is_there()) return;
       for (const std::string& metric : metrics) found[metric] = api_->history(run_, names_.of(metric));

@@ -111,9 +111,9 @@ class SwanLabRun : public Tracker {
       sync();
   }
 
-  std::optional<Points> points(const RunFacts& facts, const std::vector<std::string>&) override {
+  std::optional<RecordedPoints> points(const RunFacts& facts, const std::vector<std::string>&) override {
     name(facts);
-    Points found;
+    RecordedPoints found;
     if (is_missing_or_empty(log_file())) return found;
     read_chunk_log(log_file(), file_header, [&](std::string_view record) {
       auto data = message_of(record, Field::scalar);

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -12,6 +13,7 @@
 #include "registry/base/log.hpp"
 #include "registry/base/machine.hpp"
 #include "registry/base/wording.hpp"
+#include "registry/files/lines.hpp"
 
 namespace runner {
 
@@ -25,6 +27,23 @@ Destination vendor_destination(SyncMode mode, const std::string& program, const 
           .secrets = {has_key ? key_variable : login}};
 }
 
+namespace {
+
+// What the program said last about an error: it may end with 0 although the server refused the key.
+std::string last_complaint(const std::filesystem::path& log, std::uint64_t begin) {
+  std::string found;
+  try {
+    const OpenFile file(log);
+    Lines lines(file, std::min<std::uint64_t>(begin, file.size()));
+    while (const auto line = lines.next())
+      if (line->find("ERROR") != std::string_view::npos) found = escaped_name(*line);
+  } catch (const IoError&) {  // no log, no complaint
+  }
+  return found;
+}
+
+}  // namespace
+
 Syncer::~Syncer() { running(); }
 
 // In its own process group, so that Ctrl-C stops only the run. It may outlive the run, so it inherits no
@@ -32,6 +51,9 @@ Syncer::~Syncer() { running(); }
 void Syncer::start(const std::vector<std::string>& command, const std::filesystem::path& folder,
                    const std::filesystem::path& log) {
   log_ = log;
+  std::error_code missing;
+  const auto size = std::filesystem::file_size(log, missing);
+  log_begin_ = missing ? 0 : size;
   std::vector<char*> words;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
@@ -80,8 +102,10 @@ bool Syncer::wait(double seconds) {
 
 void Syncer::ended(int status) {
   process_ = 0;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-  log::warning("{}'s program did not upload everything; see {}", vendor_, log_.string());
+  const std::string complaint = last_complaint(log_, log_begin_);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && complaint.empty()) return;
+  log::warning("{}'s program did not upload everything{}; see {}", vendor_,
+               complaint.empty() ? "" : ": " + complaint, log_.string());
 }
 
 }  // namespace runner

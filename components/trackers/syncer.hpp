@@ -47,6 +47,7 @@ class Syncer {
 
   std::string vendor_, how_to_install_;
   std::filesystem::path log_;
+  std::uintmax_t log_begin_ = 0;  // where what this program writes begins in the log
   pid_t process_ = 0;
 };
 

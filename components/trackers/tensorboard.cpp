@@ -69,8 +69,9 @@ class Events : public Tracker {
 
   void flush() override { writer_->flush(); }
 
-  std::optional<Points> points(const RunFacts& facts, const std::vector<std::string>& metrics) override {
-    Points by_tag, found;
+  std::optional<RecordedPoints> points(const RunFacts& facts,
+                                       const std::vector<std::string>& metrics) override {
+    RecordedPoints by_tag, found;
     for (const auto& file : TensorBoardWriter::files(folder_, suffix_of(facts)))
       TensorBoardWriter::read_scalars(
           file, [&](const std::string& tag, std::int64_t step) { ++by_tag[tag][step]; });

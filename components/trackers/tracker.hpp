@@ -75,7 +75,7 @@ struct TrackerUnavailable : std::runtime_error {
 };
 
 // How many points a metric has at each step.
-using Points = std::map<std::string, std::map<std::int64_t, std::size_t>>;
+using RecordedPoints = std::map<std::string, std::map<std::int64_t, std::size_t>>;
 
 // Writes metrics somewhere. All functions are called from the tracker's own thread, so they may be slow and
 // need no locks, but they must return. An exception switches this tracker off with a warning, and the run
@@ -99,8 +99,8 @@ class Tracker : public Stateful {
   virtual State place() const { return {}; }
   // What is recorded of these metrics, by their own names, before start() or after flush(): `runner track`
   // compares it with metrics.jsonl and logs again what is missing. Nothing: this tracker cannot tell.
-  virtual std::optional<Points> points(const RunFacts& /*facts*/,
-                                       const std::vector<std::string>& /*metrics*/) {
+  virtual std::optional<RecordedPoints> points(const RunFacts& /*facts*/,
+                                               const std::vector<std::string>& /*metrics*/) {
     return std::nullopt;
   }
   // The run has ended: a request to a server, also the one under way, must not take longer than this from now

@@ -171,9 +171,9 @@ class WandbRun : public Tracker {
 
   void flush() override { log_->flush(); }
 
-  std::optional<Points> points(const RunFacts& facts, const std::vector<std::string>&) override {
+  std::optional<RecordedPoints> points(const RunFacts& facts, const std::vector<std::string>&) override {
     name(facts);
-    Points found;
+    RecordedPoints found;
     if (is_missing_or_empty(log_file())) return found;
     read_chunk_log(log_file(), file_header, [&](std::string_view record) {
       const Row row = row_of(record);

@@ -5,6 +5,7 @@ import math
 import os
 import subprocess
 import unittest
+import unittest.mock
 from pathlib import Path
 
 import tracker_tools
@@ -166,6 +167,19 @@ class Wandb(unittest.TestCase):
         for file in self.folder.rglob("*"):
             if file.is_file():
                 self.assertNotIn(b"a" * 40, file.read_bytes(), file)
+
+    def test_live_says_that_the_key_was_refused(self):
+        with Stub(lambda *_: (401, {"errors": [{"message": "unauthorized"}]})) as stub:
+            environment = {"PATH": f"{tracker_tools.VENDORS / 'bin'}:{os.environ['PATH']}", "WANDB_BASE_URL": stub.address, "WANDB_API_KEY": "a" * 40}
+            with unittest.mock.patch.dict(os.environ, environment):
+                said = write("wandb", self.folder, "whole", "mode=live").stderr
+        self.assertIn("did not upload everything: wandb: ERROR unauthorized", " ".join(said.split()))
+
+    def test_live_takes_no_server_from_the_run_folder(self):
+        (self.folder / "wandb").mkdir(parents=True)
+        (self.folder / "wandb/settings").write_text("[default]\nbase_url = http://127.0.0.1:9\n")
+        said = write("wandb", self.folder, "whole", "mode=live", returncode=1).stderr
+        self.assertIn("could name another server for the key", " ".join(said.split()))
 
     def test_live_without_the_program_is_a_warning(self):
         done = subprocess.run([tracker_tools.TOOL, "wandb", self.folder, "whole", "mode=live"], capture_output=True, text=True,
