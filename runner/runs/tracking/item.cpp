@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "components/trackers/path_below.hpp"
+#include "registry/base/log.hpp"
 #include "registry/base/wording.hpp"
 
 namespace runner {
@@ -89,7 +91,11 @@ void deliver(const Item& item, Tracker& tracker, const std::filesystem::path& ru
                  [&](const ImageItem& each) { tracker.image(each.tag, each.image, each.step); },
                  [&](const HistogramItem& each) { tracker.histogram(each.tag, each.histogram, each.step); },
                  [&](const ArtifactItem& each) {
-                   tracker.artifact(each.name, std::filesystem::absolute(run_folder / each.file));
+                   // The item may have been read from a run folder of somebody else.
+                   const std::filesystem::path file = std::filesystem::absolute(run_folder / each.file);
+                   if (path_below(run_folder, file)) return tracker.artifact(each.name, file);
+                   log::warning("{} is not in the run folder, so it is not sent.",
+                                shown_message(file.string()));
                  },
                  [&](const RunEnd& each) { tracker.finish(each); }},
       item);
