@@ -317,14 +317,18 @@ def a_run_of_several_ranks_is_not_continued_alone(folder):
     launched("train.max_steps=20")
     done = run("resume", folder / "run", "train.max_steps=30", check=False)
     assert done.returncode == 2 and "the run used 2 ranks" in done.stderr, done
-    checked = run("resume", "--check", folder / "run", "train.max_steps=30", check=False)
-    assert checked.returncode == 2 and "the run used 2 ranks" in checked.stderr and "20 -> 30" in checked.stdout, checked
-    assert run("resume", "--check", "--force", folder / "run", "train.max_steps=30").returncode == 0
+    checked = run("resume", "--check", folder / "run", "train.max_steps=30").stdout
+    assert "20 -> 30" in checked and "resumed with: runner launch -n 2 " in checked, checked
+    assert run("resume", "--check", folder / "run", "optimizer.lr=0.5", check=False).returncode == 2  # as for one rank
+    forced = run("resume", "--check", "--force", folder / "run", "train.max_steps=30").stdout
+    assert "ranks: 2 -> 1" in forced and "examples in a batch of all ranks: " in forced, forced
     verified = run("verify", folder / "run", check=False)
     assert verified.returncode == 2 and "2 ranks" in verified.stderr, verified
     command = done.stderr[done.stderr.index("runner launch"):].splitlines()[0].split()
     run(*command[1:])
     assert json.loads((folder / "run/result.json").read_text())["steps"] == 30
+    alone = run("resume", folder / "run", "train.max_steps=32", "--force").stderr
+    assert "examples in a batch of all ranks: " in " ".join(alone.split()), alone
 
 
 def the_batch_script_of_the_documentation_requeues_itself(folder):

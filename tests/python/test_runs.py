@@ -116,6 +116,18 @@ def a_deep_check_skips_what_the_run_skips(folder):
     assert "4 examples could not be read and were replaced by others" in done.stderr, done.stderr
 
 
+def a_condition_on_the_last_evaluation_finds_runs(folder):
+    for seed in (1, 2):
+        run(SHAPES, f"run.dir={folder}/runs/{seed}", f"run.seed={seed}", "dataset.train=64", "dataset.eval=16", "loader.batch_size=16",
+            "train.max_steps=2", "~train.epochs")
+    last = [json.loads((folder / f"runs/{seed}/result.json").read_text())["last"]["eval/loss"] for seed in (1, 2)]
+    listed = lambda *words: [each["folder"][-1] for each in json.loads(run("runs", folder / "runs", "--json", *words).stdout)]
+    assert sorted(listed("--where", "eval/loss>0")) == ["1", "2"]
+    assert listed("--where", f"eval/loss<{sum(last) / 2}") == [str(1 + last.index(min(last)))]
+    done = run("runs", folder / "runs", "--where", "eval/los>0", check=False)
+    assert done.returncode == 2 and 'did you mean "eval/loss"?' in done.stderr, done
+
+
 def the_kept_recipe_repeats_the_run_from_anywhere(folder):
     work, elsewhere = folder / "work", folder / "elsewhere"
     (work / "data").mkdir(parents=True)
@@ -226,7 +238,8 @@ def the_time_in_the_result_is_that_of_the_process(folder):
 main([a_run_leaves_everything_in_its_folder, the_resolved_recipe_runs_again_and_gives_the_same, loader_workers_change_nothing,
       a_short_last_window_counts_for_what_it_is, evaluation_does_not_depend_on_the_batch_size,
       results_are_on_standard_output_and_progress_is_not, the_log_holds_all_that_was_said, a_failure_is_in_the_log,
-      a_deep_check_skips_what_the_run_skips, the_kept_recipe_repeats_the_run_from_anywhere,
+      a_deep_check_skips_what_the_run_skips, a_condition_on_the_last_evaluation_finds_runs,
+      the_kept_recipe_repeats_the_run_from_anywhere,
       overfitting_takes_as_many_steps_as_the_run_has, a_mistake_that_shows_late_is_one_of_the_recipe, a_dry_run_leaves_nothing_behind,
       a_dry_run_is_planned_as_the_whole_run, limits_shorten_both_sets, evaluations_and_trackers_are_told_to_log_and_person,
       a_loss_that_is_not_a_number_stops_the_run, a_run_never_writes_over_another, a_batch_larger_than_the_set_is_one_short_batch,
