@@ -1,5 +1,6 @@
 #include "components/layers/linear.hpp"
 
+#include <torch/nn/functional/linear.h>
 #include <torch/nn/init.h>
 #include <torch/types.h>
 #include <torch/utils.h>
@@ -24,7 +25,7 @@ LinearImpl::LinearImpl(const LinearOptions& options) : in_out_(options.in_out) {
 }
 
 torch::Tensor LinearImpl::with_weight(const torch::Tensor& x, const torch::Tensor& other) const {
-  if (!in_out_) return torch::linear(x, other, bias);
+  if (!in_out_) return torch::nn::functional::linear(x, other, bias);  // the operators of torch::nn::Linear
   if (!bias.defined()) return torch::matmul(x, other);
   auto shape = x.sizes().vec();
   shape.back() = other.size(1);

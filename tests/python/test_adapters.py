@@ -87,13 +87,17 @@ class Adapters(ModelCase):
             "loss.name": "lm_cross_entropy",
             "optimizer.name": "sgd",
             "optimizer.lr": 0.5,
+            "optimizer.momentum": 0.0,
             "train.max_steps": STEPS,
             "train.log_every": "1step",
         }
         lines |= {f"model.{key}": value for key, value in (GPT if name == "gpt" else {}).items()}
         lines |= {f"model.adapter.{key}": value for key, value in ({"name": "lora"} | adapter).items()}
+        lines |= more
+        if lines["optimizer.name"] != "sgd":
+            del lines["optimizer.momentum"]
         file = self.folder / "recipe.toml"
-        file.write_text("".join(f"{key} = {toml(value)}\n" for key, value in (lines | more).items()))
+        file.write_text("".join(f"{key} = {toml(value)}\n" for key, value in lines.items()))
         return file
 
     def batches(self, steps=STEPS):
@@ -145,7 +149,7 @@ class Adapters(ModelCase):
         name, model = llama()
         base = self.folder / "base"
         model.save_pretrained(base)
-        recipe = self.recipe(name, base, {"dropout": 0.1}, **{"optimizer.name": "adamw", "optimizer.lr": 0.01, "checkpoint.every": "5steps", "checkpoint.keep": 10})
+        recipe = self.recipe(name, base, {"dropout": 0.1}, **{"optimizer.name": "adamw", "optimizer.lr": 0.01, "checkpoint.every": "5step", "checkpoint.keep": 10})
         whole, half = self.folder / "whole", self.folder / "half"
         run("run", recipe, f"run.dir={whole}")
         weights = load_file(whole / "model.safetensors")
@@ -172,14 +176,13 @@ class Adapters(ModelCase):
         name, model = llama()
         base = self.folder / "base"
         model.save_pretrained(base)
-        recipe = self.recipe(name, base, {"targets": ["*_proj"]}, **{"checkpoint.every": "5steps"})
+        recipe = self.recipe(name, base, {"targets": ["*_proj"]}, **{"checkpoint.every": "5step"})
         run("run", recipe, f"run.dir={self.folder / 'one'}")
         expected = series(self.folder / "one", "train/loss")
         for strategy in ("ddp", "zero1", "zero2", "zero3"):
             with self.subTest(strategy):
                 out = self.folder / strategy
                 run("launch", "-n", "2", recipe, f"run.dir={out}", "loader.batch_size=1", f"distributed.strategy={strategy}", "train.max_steps=10")
-                run("launch", "-n", "2", "--resume", out, f"train.max_steps={STEPS}") if False else None
                 for a, b in zip(series(out, "train/loss"), expected):
                     self.assertAlmostEqual(a, b, delta=1e-5)
                 self.assertTrue((out / "adapter" / "adapter_model.safetensors").exists())
