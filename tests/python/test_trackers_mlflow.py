@@ -11,6 +11,7 @@ import sys
 import time
 import unittest
 import unittest.mock
+import urllib.parse
 import urllib.request
 from pathlib import Path
 
@@ -341,6 +342,9 @@ class Answers(unittest.TestCase):
             metrics = json.loads(body).get("metrics", []) if "log-batch" in path else []
             if "runs/get" in path:
                 return {"run": {"info": {"lifecycle_stage": stages[-1]}, "data": {}}}
+            if "get-history" in path:
+                wanted = urllib.parse.parse_qs(urllib.parse.urlparse(path).query)["metric_key"][0]
+                return {"metrics": [{"key": key, "step": step} for key, step in taken if key == wanted]}
             if metrics and stages[-1] == "deleted":
                 return 400, {"error_code": "INVALID_PARAMETER_VALUE", "message": "The run r must be in the 'active' state"}
             taken.extend((item["key"], item["step"]) for item in metrics)
