@@ -145,7 +145,7 @@ class Plugins(PluginCase):
     def test_two_used_plugins_with_one_file_name(self):
         for number, place in enumerate(("a", "b")):
             (self.folder / place).mkdir()
-            self.renamed(number).rename(self.folder / place / "libmine.so")
+            self.assertEqual(run("plugin", "trust", self.renamed(number).rename(self.folder / place / "libmine.so")).returncode, 0)
         recipe = self.recipe('plugins = ["a/libmine.so", "b/libmine.so"]')
         recipe.write_text(recipe.read_text().replace('"my_model"', '"m0_model"'))
         one = run(recipe, "run.dir=one", "train.max_steps=2", cwd=self.folder)
@@ -208,7 +208,7 @@ class Plugins(PluginCase):
         self.refused(run("plugin", "new", "accuracy", "--kind", "metric", cwd=self.folder), 'there is a metric called "accuracy" already')
         self.refused(run("plugin", "new", "x", "--kind", "modle", cwd=self.folder), 'did you mean "model"?')
         self.refused(run("plugin", "build", self.folder), "there is no CMakeLists.txt in")
-        self.refused(run("plugin", "make", "x"), 'unknown action "make"; use new, build or show')
+        self.refused(run("plugin", "make", "x"), 'unknown action "make"; use new, build, show or trust')
 
     def test_a_build_that_fails_is_noticed_whatever_the_caller_does_with_signals(self):
         (self.folder / "CMakeLists.txt").write_text("message(FATAL_ERROR broken)")
