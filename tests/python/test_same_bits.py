@@ -8,7 +8,7 @@ import sys
 from run_helpers import SHAPES, main, run, series
 
 # Seven examples are left for the last batch of an epoch: no number of ranks divides it.
-COMMON = [SHAPES, "dataset.train=39", "dataset.eval=16", "loader.batch_size=16", "train.epochs=2", "train.log_every=1step",
+COMMON = [SHAPES, "dataset.train_limit=39", "dataset.eval_limit=16", "loader.batch_size=16", "train.epochs=2", "train.log_every=1step",
           "eval.every=1ep", "optimizer=adamw", "optimizer.lr=0.002", "distributed.batch=global", "distributed.timeout=60s"]
 
 
@@ -64,10 +64,10 @@ SETTINGS = {
     "swa": 'from="1step"', "lr_finder": 'steps=10',
     "distillation": 'teacher={name="simple_cnn",weights="TEACHER"}',
 }
-VALUES = ["model=autoencoder"]
-TOKENS = ["model=gpt", "model.layers=1", "model.heads=2", "model.width=32", "dataset=text", "dataset.file=text.txt", "dataset.length=16",
-          "dataset.tokenizer=char"]
-SHARES = ['dataset.transform=[{name="mixup"}]', "eval.every=never"]
+VALUES = ["model=autoencoder", "loss.target=input"]
+TOKENS = ["model=gpt", "model.layers=1", "model.heads=2", "model.width=32",
+          'dataset={name="text",file="TEXT",length=16,tokenizer="char"}', "~dataset.transform"]
+SHARES = ['dataset.transform=[{name="mixup"}]', "eval.every=never", "eval.metric=[]"]
 FOR_LOSS = {"lm_cross_entropy": TOKENS, "bce_with_logits": SHARES, "kl_div": SHARES, "mse": VALUES, "l1": VALUES, "huber": VALUES}
 
 
@@ -108,8 +108,8 @@ def losses_are_reproducible(folder):
     run(*COMMON, "train.max_steps=1", "run.seed=5", f"run.dir={folder}/teacher")
     shutil.copy(folder / "teacher/model.safetensors", folder / "teacher.safetensors")
     for name in names_of("loss"):
-        others = [word.replace("text.txt", str(folder / "text.txt")) for word in FOR_LOSS.get(name, [])]
-        reproduced(folder, name, *others, f"loss={component(name, folder)}", "eval.metric=[{name=\"loss\"}]")
+        others = [word.replace("TEXT", str(folder / "text.txt")) for word in FOR_LOSS.get(name, [])]
+        reproduced(folder, name, f"loss={component(name, folder)}", "eval.metric=[{name=\"loss\"}]", *others)
 
 
 def hooks_are_reproducible(folder):
