@@ -131,8 +131,17 @@ def step_seconds(folder, first, last):
     return (times[last] - times[first]) / (last - first)
 
 
-def ours(work, data, cores):
-    overrides = [f"model={work.model}", f"loader.batch_size={work.batch}", *data.overrides(work), *work.overrides]
+def exported(work, data, cores):
+    """The peer's own module, exported by torch.export, trained by the runner."""
+    with tempfile.TemporaryDirectory() as scratch:
+        file = Path(scratch) / "model.pt2"
+        run([sys.executable, HERE / "peer/export.py", work.model, work.data, file], cores, cores)
+        settings = [setting for setting in work.overrides if not setting.startswith("model.")]
+        return ours(work, data, cores, f'model={{name="exported", file="{file}"}}', settings)
+
+
+def ours(work, data, cores, model=None, settings=None):
+    overrides = [model or f"model={work.model}", f"loader.batch_size={work.batch}", *data.overrides(work), *(work.overrides if settings is None else settings)]
     done, step = runner_once(work.recipe, overrides, cores, 2 * work.steps)
     # A whole process of one step, the saving of the model included: more than the first step, so it flatters nobody.
     first, _ = runner_once(work.recipe, overrides, cores, 1)
@@ -144,5 +153,5 @@ def jemalloc():
     return str(found[0]) if found else None
 
 
-CONTENDERS = {"runner": ours, "Accelerate, ordinary": ordinary, "Accelerate, best settings": best,
+CONTENDERS = {"runner": ours, "runner, exported model": exported, "Accelerate, ordinary": ordinary, "Accelerate, best settings": best,
               "Accelerate, best settings, torch.compile": compiled, "bare loop": bare}

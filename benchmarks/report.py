@@ -2,7 +2,7 @@
 import statistics
 
 OURS, THEIRS = "runner", "Accelerate, ordinary"
-OTHERS = [THEIRS, "Accelerate, best settings", "Accelerate, best settings, torch.compile", "bare loop"]
+OTHERS = [THEIRS, "runner, exported model", "Accelerate, best settings", "Accelerate, best settings, torch.compile", "bare loop"]
 
 
 def median(values):
