@@ -1,5 +1,6 @@
 """Whole runs of an exported model: every precision, accumulation, ranks, resuming, predictions, text, and the way back to Python."""
 
+import json
 import sys
 
 try:
@@ -115,6 +116,20 @@ def goes_back_to_python(folder):
     assert all(torch.equal(again[name], weights[name]) for name, _ in reference.named_parameters())
 
 
+def evaluates_like_python(folder):
+    torch.manual_seed(3)
+    exported(folder, Dropped())
+    inputs, targets = data(folder, 42)
+    run("tests/python/parity.toml", *SGD, *settings(folder), "train.max_steps=6")
+    reference = Dropped().eval()
+    reference.load_state_dict(load_file(folder / "run/model.safetensors"))
+    with torch.no_grad():
+        expected = nn.functional.cross_entropy(reference(inputs), targets).item()
+    for words in ([], ["--offload"]):
+        told = json.loads(run("eval", folder / "run", "--json", *words).stdout)
+        assert abs(told["metrics"]["eval/loss"] - expected) < 1e-6, (words, told, expected)
+
+
 def checks_before_anything_is_read(folder):
     exported(folder)
     data(folder, 8)
@@ -176,4 +191,4 @@ def samples_text(folder):
 if __name__ == "__main__":
     main([trains_like_pytorch(SimpleCnn, "fp32", 1, 1e-5), trains_like_pytorch(SimpleCnn, "fp32", 3, 1e-5), trains_like_pytorch(ResNet18, "fp32", 3, 1e-5, 3),
           trains_like_pytorch(SimpleCnn, "bf16", 1, 3e-2), trains_like_pytorch(SimpleCnn, "fp16", 3, 1e-2), ranks_train_like_one_process, resumes_bit_for_bit,
-          goes_back_to_python, checks_before_anything_is_read, samples_text])
+          goes_back_to_python, evaluates_like_python, checks_before_anything_is_read, samples_text])

@@ -1,8 +1,7 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
+#include <catch2/catch_all.hpp>
 #include <cstdlib>
 #include <limits>
 
