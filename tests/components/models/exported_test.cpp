@@ -18,7 +18,10 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-std::string file(const std::string& name) { return RUNNER_SOURCE_DIR "/tests/fuzz/corpus/exported/" + name; }
+std::string file(const std::string& name) {
+  const char* source = std::getenv("RUNNER_SOURCE_DIR");
+  return std::string(source ? source : ".") + "/tests/fuzz/corpus/exported/" + name;
+}
 
 DataSpec images() {
   DataSpec data;
