@@ -95,6 +95,19 @@ def gpt2(folder):
     compare(folder, *tokenizers)
 
 
+def special_tokens_are_text_unless_asked(folder):
+    """As the library's own switch does it: nobody ends a message by writing its end."""
+    tokenizer = byte_level(pre_tokenizers.ByteLevel(add_prefix_space=False), special=["<|end|>", "<s>", "</s>", "<mask>"])
+    tokenizer.add_tokens([AddedToken("<think>", special=False, normalized=False)])
+    tokenizer.encode_special_tokens = True
+    texts = [*TEXTS, "a<|end|>b <think>c</think>", "<|end|>", "<s><think></s>"]
+    ours, = tokenize("text", folder, texts, *save(folder, [tokenizer.to_str()]))
+    for text, result in zip(texts, ours["results"], strict=True):
+        assert result["ids"] == tokenizer.encode(text, add_special_tokens=False).ids, text
+    assert tokenizer.token_to_id("<|end|>") not in [token for result in ours["results"] for token in result["ids"]]
+    assert tokenizer.token_to_id("<think>") in ours["results"][-1]["ids"]
+
+
 def gpt2_as_it_was_first_published(folder):
     tokenizer = byte_level(pre_tokenizers.ByteLevel(add_prefix_space=False))
     file = json.loads(tokenizer.to_str())
@@ -266,6 +279,6 @@ def what_is_not_supported_is_named(folder):
 
 
 if __name__ == "__main__":
-    main([gpt2, gpt2_as_it_was_first_published, llama3_and_others_with_a_split, qwen, digits_and_punctuation, llama2,
+    main([gpt2, special_tokens_are_text_unless_asked, gpt2_as_it_was_first_published, llama3_and_others_with_a_split, qwen, digits_and_punctuation, llama2,
           metaspace, unknown_characters, clip, bert, words, normal_forms, learning_bpe_gives_what_their_trainer_gives,
           what_is_not_supported_is_named])

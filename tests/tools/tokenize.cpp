@@ -1,4 +1,5 @@
 // Text through tokenizers, for the comparison with HuggingFace's library (tests/python/test_tokenizers.py):
+//   tokenize text ..: the same, but special tokens in the texts are text
 //   tokenize encode TEXTS.json TOKENIZER.json..   prints for each [{"ids": [..], "framed": [..], "text":
 //   ".."}, ..] tokenize learn TEXTS.json VOCABULARY..        prints for each the tokenizer.json
 // What fails is {"error": ".."} in its place.
@@ -15,9 +16,10 @@ namespace {
 using Json = nlohmann::json;
 using Texts = std::vector<std::string>;
 
-Json encode(const Texts& texts, const std::string& path) {
+Json encoded(const Texts& texts, const std::string& path, bool special) {
   const auto tokenizer =
-      runner::make_part<runner::TokenizerKind>(runner::Registry::of_linked(), "file", {{"path", path}})
+      runner::make_part<runner::TokenizerKind>(runner::Registry::of_linked(), "file",
+                                               {{"path", path}, {"special_tokens", special}})
           .build({});
   Json results = Json::array();
   for (const std::string& text : texts) {
@@ -30,6 +32,9 @@ Json encode(const Texts& texts, const std::string& path) {
   return {{"vocabulary", tokenizer->vocabulary()}, {"results", results}};
 }
 
+Json encode(const Texts& texts, const std::string& path) { return encoded(texts, path, true); }
+Json encode_text(const Texts& texts, const std::string& path) { return encoded(texts, path, false); }
+
 Json learn(const Texts& texts, const std::string& vocabulary) {
   const std::vector<std::string_view> views(texts.begin(), texts.end());
   return Json::parse(runner::learn_bpe(views, std::stoll(vocabulary))->json());
@@ -39,8 +44,9 @@ Json learn(const Texts& texts, const std::string& vocabulary) {
 
 int main(int count, char** arguments) try {
   if (count < 4)
-    throw std::invalid_argument("usage: tokenize encode|learn TEXTS.json TOKENIZER.json|VOCABULARY..");
-  const auto work = std::string(arguments[1]) == "encode" ? encode : learn;
+    throw std::invalid_argument("usage: tokenize encode|text|learn TEXTS.json TOKENIZER.json|VOCABULARY..");
+  const std::string what = arguments[1];
+  const auto work = what == "encode" ? encode : what == "text" ? encode_text : learn;
   const Texts texts = Json::parse(std::ifstream(arguments[2]));
   Json all = Json::array();
   for (int i = 3; i < count; ++i) {
