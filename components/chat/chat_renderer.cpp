@@ -126,9 +126,9 @@ std::vector<Answer> ChatRenderer::compared(const Conversation& chat, const Text&
     for (std::size_t at = 0; at < text.size(); ++at)
       if (origin_at(text, at) == first_message + i) own_end = at + 1;
     try {
-      const Text prompt = i > 0 ? render(chat, i, true) : Text();
+      const Text prompt = render(chat, i, true);
       answer.begin = prompt.size();
-      answer.prompted = i > 0 && text.view().starts_with(prompt.view());
+      answer.prompted = text.view().starts_with(prompt.view());
     } catch (const DataError&) {
       answer.prompted = false;
     }

@@ -63,6 +63,12 @@ void ExpressionParser::fail_here() const {
   }
 }
 
+// A tree of thousands of levels could not even be deleted.
+void ExpressionParser::limit(std::size_t terms) const {
+  constexpr std::size_t most = 500;
+  if (terms > most) fail("has an expression with too many terms");
+}
+
 Made ExpressionParser::expression(bool with_choice) {
   const Nested nested(depth_);
   Made value = either();
@@ -93,7 +99,8 @@ Made ExpressionParser::tuple(bool with_choice) {
 
 Made ExpressionParser::either() {
   Made left = both();
-  while (at_name("or")) {
+  for (std::size_t terms = 1; at_name("or"); ++terms) {
+    limit(terms);
     const std::size_t line = now().line;
     next();
     left = make_logic(line, false, std::move(left), both());
@@ -103,7 +110,8 @@ Made ExpressionParser::either() {
 
 Made ExpressionParser::both() {
   Made left = negation();
-  while (at_name("and")) {
+  for (std::size_t terms = 1; at_name("and"); ++terms) {
+    limit(terms);
     const std::size_t line = now().line;
     next();
     left = make_logic(line, true, std::move(left), negation());
@@ -141,7 +149,8 @@ Made ExpressionParser::comparison() {
 
 Made ExpressionParser::sum() {
   Made left = joined();
-  while (at_sign("+") || at_sign("-")) {
+  for (std::size_t terms = 1; at_sign("+") || at_sign("-"); ++terms) {
+    limit(terms);
     const Lexeme sign = now();
     next();
     left = make_binary(sign.line, sign.text, std::move(left), joined());
@@ -151,7 +160,8 @@ Made ExpressionParser::sum() {
 
 Made ExpressionParser::joined() {
   Made left = product();
-  while (at_sign("~")) {
+  for (std::size_t terms = 1; at_sign("~"); ++terms) {
+    limit(terms);
     const std::size_t line = now().line;
     next();
     left = make_binary(line, "~", std::move(left), product());
@@ -161,7 +171,8 @@ Made ExpressionParser::joined() {
 
 Made ExpressionParser::product() {
   Made left = power();
-  while (at_sign("*") || at_sign("/") || at_sign("//") || at_sign("%")) {
+  for (std::size_t terms = 1; at_sign("*") || at_sign("/") || at_sign("//") || at_sign("%"); ++terms) {
+    limit(terms);
     const Lexeme sign = now();
     next();
     left = make_binary(sign.line, sign.text, std::move(left), power());
@@ -171,7 +182,8 @@ Made ExpressionParser::product() {
 
 Made ExpressionParser::power() {
   Made left = unary();
-  while (at_sign("**")) {
+  for (std::size_t terms = 1; at_sign("**"); ++terms) {
+    limit(terms);
     const std::size_t line = now().line;
     next();
     left = make_binary(line, "**", std::move(left), unary());
@@ -184,7 +196,7 @@ Made ExpressionParser::unary(bool with_filters) {
   const std::size_t line = now().line;
   Made value;
   if (take_sign("-")) {
-    value = make_binary(line, "-", make_constant(line, std::int64_t{0}), unary(false));
+    value = make_binary(line, "negative", make_constant(line, std::int64_t{0}), unary(false));
   } else if (take_sign("+")) {
     value = unary(false);
   } else {
@@ -389,12 +401,7 @@ Made ExpressionParser::filters(Made value) {
   while (take_sign("|")) {
     const std::size_t line = now().line;
     const std::string name = dotted_name();
-    try {
-      value = make_filter(line, std::move(value), name, take_sign("(") ? arguments() : CallArguments());
-    } catch (TemplateError& error) {
-      if (error.line == 0) error.line = line;
-      throw;
-    }
+    value = make_filter(line, std::move(value), name, take_sign("(") ? arguments() : CallArguments());
   }
   return value;
 }
@@ -414,12 +421,7 @@ Made ExpressionParser::test(Made value) {
     if (at_name("is")) fail("has a test of a test: put the first one in parentheses");
     given.positional.push_back(postfix(primary()));
   }
-  try {
-    return make_test(line, std::move(value), name, std::move(given), negated);
-  } catch (TemplateError& error) {
-    if (error.line == 0) error.line = line;
-    throw;
-  }
+  return make_test(line, std::move(value), name, std::move(given), negated);
 }
 
 }  // namespace runner::jinja

@@ -29,6 +29,7 @@ class ExpressionParser {
   [[noreturn]] void fail_here() const;  // something else belongs here
 
  private:
+  void limit(std::size_t terms) const;
   Made either();
   Made both();
   Made negation();

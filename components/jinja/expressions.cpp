@@ -150,11 +150,18 @@ class Call final : public Expression {
   CallArguments arguments_;
 };
 
+// A template may ask whether there is a filter before it uses it: one that is not known is an error when it
+// is used.
 class Filtered final : public Expression {
  public:
-  Filtered(std::size_t line, Made value, Filter filter, CallArguments arguments)
-      : Expression(line), value_(std::move(value)), filter_(filter), arguments_(std::move(arguments)) {}
+  Filtered(std::size_t line, Made value, std::string name, CallArguments arguments)
+      : Expression(line),
+        value_(std::move(value)),
+        name_(std::move(name)),
+        filter_(find_filter(name_)),
+        arguments_(std::move(arguments)) {}
   Value evaluate(Frame& frame) const override {
+    if (!filter_) throw TemplateError("uses the filter " + in_quotes(name_) + ", which is not known");
     const Value value = value_->value(frame);
     constexpr std::size_t at_once = 64;
     frame.rendering.budget.spend(value.extent().weight / at_once);
@@ -163,19 +170,22 @@ class Filtered final : public Expression {
 
  private:
   Made value_;
+  std::string name_;
   Filter filter_;
   CallArguments arguments_;
 };
 
 class Tested final : public Expression {
  public:
-  Tested(std::size_t line, Made value, Test test, CallArguments arguments, bool negated)
+  Tested(std::size_t line, Made value, std::string name, CallArguments arguments, bool negated)
       : Expression(line),
         value_(std::move(value)),
-        test_(test),
+        name_(std::move(name)),
+        test_(find_test(name_)),
         arguments_(std::move(arguments)),
         negated_(negated) {}
   Value evaluate(Frame& frame) const override {
+    if (!test_) throw TemplateError("uses the test " + in_quotes(name_) + ", which is not known");
     const Value value = value_->value(frame);
     const Arguments arguments = arguments_.values(frame);
     for (const Value& each : arguments.positional) frame.rendering.budget.spend(cost(value, each));
@@ -184,6 +194,7 @@ class Tested final : public Expression {
 
  private:
   Made value_;
+  std::string name_;
   Test test_;
   CallArguments arguments_;
   bool negated_;
@@ -329,15 +340,11 @@ Made make_slice(std::size_t line, Made object, Made begin, Made end, Made step) 
 Made make_call(std::size_t line, Made function, CallArguments arguments) {
   return std::make_unique<Call>(line, std::move(function), std::move(arguments));
 }
-Made make_filter(std::size_t line, Made value, const std::string& name, CallArguments arguments) {
-  const Filter filter = find_filter(name);
-  if (!filter) throw TemplateError("uses the filter " + in_quotes(name) + ", which is not known");
-  return std::make_unique<Filtered>(line, std::move(value), filter, std::move(arguments));
+Made make_filter(std::size_t line, Made value, std::string name, CallArguments arguments) {
+  return std::make_unique<Filtered>(line, std::move(value), std::move(name), std::move(arguments));
 }
-Made make_test(std::size_t line, Made value, const std::string& name, CallArguments arguments, bool negated) {
-  const Test test = find_test(name);
-  if (!test) throw TemplateError("uses the test " + in_quotes(name) + ", which is not known");
-  return std::make_unique<Tested>(line, std::move(value), test, std::move(arguments), negated);
+Made make_test(std::size_t line, Made value, std::string name, CallArguments arguments, bool negated) {
+  return std::make_unique<Tested>(line, std::move(value), std::move(name), std::move(arguments), negated);
 }
 Made make_binary(std::size_t line, std::string sign, Made left, Made right) {
   return std::make_unique<Binary>(line, std::move(sign), std::move(left), std::move(right));

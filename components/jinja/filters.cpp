@@ -183,6 +183,7 @@ Value items(const Value& value, const Arguments& arguments, Budget& budget) {
 // map("name", ..) and map(attribute="name", default=..).
 Value map(const Value& value, const Arguments& arguments, Budget& budget) {
   Values out;
+  if (!value.truth()) return Value(std::move(out), ListKind::generator);
   const auto path = word(arguments, 99, "attribute");
   const Value* fallback = arguments.find(99, "default");
   const auto name = path ? std::nullopt : word(arguments, 0, "filter");
@@ -219,6 +220,7 @@ Value choose(const Value& value, const Arguments& arguments, Budget& budget, boo
     rest.positional.assign(arguments.positional.begin() + static_cast<std::ptrdiff_t>(next),
                            arguments.positional.end());
   Values out;
+  if (!value.truth()) return Value(std::move(out), ListKind::generator);
   for (const Value& each : iterated(value)) {
     budget.spend(1);
     const Value subject = path ? path_of(each, *path, budget) : each;
@@ -362,93 +364,111 @@ Value absolute(const Value& value, const Arguments&, Budget& budget) {
   return *number < 0 ? binary("-", std::int64_t{0}, value, budget) : value;
 }
 
-Value escaped(const Value& value, const Arguments& arguments, Budget& budget) {
+Value safe(const Value& value, const Arguments& arguments, Budget&) {
   arguments.at_most(0);
   Text text = text_of(value);
-  budget.spend(5 * text.size());
-  for (const auto& [from, to] :
-       {std::pair("&", "&amp;"), {"<", "&lt;"}, {">", "&gt;"}, {"'", "&#39;"}, {"\"", "&#34;"}})
-    text = replaced(text, from, Text(to));
+  text.markup = true;
   return text;
 }
 
-Value method_filter(const char* name, const Value& value, const Arguments& arguments, Budget& budget) {
-  return method(Value(text_of(value)), name, budget).function()->call(arguments);
+Value escaped(const Value& value, const Arguments& arguments, Budget& budget) {
+  if (value.text() && value.text()->markup) return value;
+  return safe(html_escaped(text_of(value), budget), arguments, budget);
 }
 
-#define FILTER                                                        \
-  [](const Value& value, [[maybe_unused]] const Arguments& arguments, \
-     [[maybe_unused]] Budget& budget) -> Value
+Value as_list(const Value& value, const Arguments& arguments, Budget& budget) {
+  arguments.at_most(0);
+  Values values = iterated(value);
+  budget.spend(values.size());
+  return values;
+}
+
+Value as_text(const Value& value, const Arguments& arguments, Budget&) {
+  arguments.at_most(0);
+  return text_of(value);
+}
+
+Value formatted(const Value& value, const Arguments& arguments, Budget& budget) {
+  return binary("%", Value(text_of(value)), Value(arguments.positional, ListKind::tuple), budget);
+}
+
+Value word_count(const Value& value, const Arguments& arguments, Budget&) {
+  arguments.at_most(0);
+  return static_cast<std::int64_t>(split_at_spaces(text_of(value), -1, false).size());
+}
+
+Value attribute_of(const Value& value, const Arguments& arguments, Budget& budget) {
+  return attribute(value, word(arguments, 0, "name").value_or(""), budget);
+}
+
+template <bool by_attribute, bool wanted>
+Value choose_as(const Value& value, const Arguments& arguments, Budget& budget) {
+  return choose(value, arguments, budget, by_attribute, wanted);
+}
+template <bool largest>
+Value extreme_of(const Value& value, const Arguments& arguments, Budget& budget) {
+  return extreme(value, arguments, budget, largest);
+}
+template <bool last>
+Value end_as(const Value& value, const Arguments& arguments, Budget& budget) {
+  return end_of(value, arguments, budget, last);
+}
+
+// The methods of a text that are filters, too.
+enum class Method { upper, lower, capitalize, center };
+template <Method which>
+Value method_of_text(const Value& value, const Arguments& arguments, Budget& budget) {
+  constexpr const char* names[] = {"upper", "lower", "capitalize", "center"};
+  return method(Value(text_of(value)), names[static_cast<int>(which)], budget).function()->call(arguments);
+}
+
 const std::unordered_map<std::string, Filter>& filters() {
   static const std::unordered_map<std::string, Filter> all = {
-      {"length", length}, {"count", length}, {"default", otherwise}, {"d", otherwise}, {"trim", trim},
-      {"tojson", to_json}, {"join", join}, {"replace", replace}, {"indent", indent}, {"sort", sorted_by},
-      {"dictsort", dict_sorted}, {"items", items}, {"map", map}, {"unique", unique}, {"sum", sum},
-      {"reverse", reverse}, {"title", title}, {"int", to_int}, {"float", to_float}, {"round", rounded},
-      {"abs", absolute}, {"escape", escaped}, {"e", escaped}, {"forceescape", escaped},
-      {"select", FILTER{return choose(value, arguments, budget, false, true);
+      {"abs", absolute},
+      {"attr", attribute_of},
+      {"capitalize", method_of_text<Method::capitalize>},
+      {"center", method_of_text<Method::center>},
+      {"count", length},
+      {"d", otherwise},
+      {"default", otherwise},
+      {"dictsort", dict_sorted},
+      {"e", escaped},
+      {"escape", escaped},
+      {"first", end_as<false>},
+      {"float", to_float},
+      {"forceescape", escaped},
+      {"format", formatted},
+      {"indent", indent},
+      {"int", to_int},
+      {"items", items},
+      {"join", join},
+      {"last", end_as<true>},
+      {"length", length},
+      {"list", as_list},
+      {"lower", method_of_text<Method::lower>},
+      {"map", map},
+      {"max", extreme_of<true>},
+      {"min", extreme_of<false>},
+      {"reject", choose_as<false, false>},
+      {"rejectattr", choose_as<true, false>},
+      {"replace", replace},
+      {"reverse", reverse},
+      {"round", rounded},
+      {"safe", safe},
+      {"select", choose_as<false, true>},
+      {"selectattr", choose_as<true, true>},
+      {"sort", sorted_by},
+      {"string", as_text},
+      {"sum", sum},
+      {"title", title},
+      {"tojson", to_json},
+      {"trim", trim},
+      {"unique", unique},
+      {"upper", method_of_text<Method::upper>},
+      {"wordcount", word_count},
+  };
+  return all;
 }
-}  // namespace
-, {"reject", FILTER{return choose(value, arguments, budget, false, false);
-}  // namespace runner::jinja
-}
-, {"selectattr", FILTER{return choose(value, arguments, budget, true, true);
-}
-}
-, {"rejectattr", FILTER{return choose(value, arguments, budget, true, false);
-}
-}
-, {"min", FILTER{return extreme(value, arguments, budget, false);
-}
-}
-, {"max", FILTER{return extreme(value, arguments, budget, true);
-}
-}
-, {"first", FILTER{return end_of(value, arguments, budget, false);
-}
-}
-, {"last", FILTER{return end_of(value, arguments, budget, true);
-}
-}
-, {"list", FILTER{Values values = iterated(value);
-budget.spend(values.size());
-return values;
-}
-}
-, {"string", FILTER{return text_of(value);
-}
-}
-, {"safe", FILTER{return text_of(value);
-}
-}
-, {"upper", FILTER{return method_filter("upper", value, arguments, budget);
-}
-}
-, {"lower", FILTER{return method_filter("lower", value, arguments, budget);
-}
-}
-, {"capitalize", FILTER{return method_filter("capitalize", value, arguments, budget);
-}
-}
-, {"center", FILTER{return method_filter("center", value, arguments, budget);
-}
-}
-, {"format",
-   FILTER{return binary("%", Value(text_of(value)), Value(arguments.positional, ListKind::tuple), budget);
-}
-}
-, {"wordcount", FILTER{return static_cast<std::int64_t>(split_at_spaces(text_of(value), -1, false).size());
-}
-}
-, {"attr", FILTER{return attribute(value, word(arguments, 0, "name").value_or(""), budget);
-}
-}
-,
-}
-;
-return all;
-}
-#undef FILTER
 
 }  // namespace
 

@@ -31,119 +31,70 @@ bool same_case(const Value& value, Case wanted) {
          in_case(text, Case::lower).bytes != in_case(text, Case::upper).bytes;
 }
 
-#define TEST [](const Value& value, [[maybe_unused]] const Arguments& arguments) -> bool
+using V = const Value&;
+using A = const Arguments&;
+
 const std::unordered_map<std::string, Test>& tests() {
   static const std::unordered_map<std::string, Test> all = [] {
-    std::unordered_map<std::string, Test> made = {{"defined", TEST{return !value.is_undefined();
-  }
+    std::unordered_map<std::string, Test> made = {
+        {"defined", [](V value, A) -> bool { return !value.is_undefined(); }},
+        {"undefined", [](V value, A) -> bool { return value.is_undefined(); }},
+        {"none", [](V value, A) -> bool { return value.is_none(); }},
+        {"boolean", [](V value, A) -> bool { return value.boolean() != nullptr; }},
+        {"true", [](V value, A) -> bool { return value.boolean() && *value.boolean(); }},
+        {"false", [](V value, A) -> bool { return value.boolean() && !*value.boolean(); }},
+        {"integer", [](V value, A) -> bool { return value.integer() != nullptr; }},
+        {"float", [](V value, A) -> bool { return value.real() != nullptr; }},
+        {"number", [](V value, A) -> bool { return as_number(value).has_value(); }},
+        {"string", [](V value, A) -> bool { return value.text() != nullptr; }},
+        {"mapping", [](V value, A) -> bool { return value.dict() != nullptr; }},
+        {"sequence", [](V value, A) -> bool { return is_sequence(value); }},
+        {"iterable", [](V value, A) -> bool { return is_sequence(value) || value.list(); }},
+        {"callable", [](V value, A) -> bool { return value.function() || value.is_undefined(); }},
+        {"odd", [](V value, A arguments) -> bool { return is_true_integer(value, arguments, 1); }},
+        {"even", [](V value, A arguments) -> bool { return is_true_integer(value, arguments, 0); }},
+        {"divisibleby",
+         [](V value, A arguments) -> bool {
+           const std::int64_t by = need_integer(other(arguments), "divisibleby");
+           if (by == 0) throw TemplateError("divides by zero");
+           return by == -1 || need_integer(value, "divisibleby") % by == 0;
+         }},
+        {"lower", [](V value, A) -> bool { return same_case(value, Case::lower); }},
+        {"upper", [](V value, A) -> bool { return same_case(value, Case::upper); }},
+        {"in", [](V value, A arguments) -> bool { return contains(other(arguments), value); }},
+        {"eq", [](V value, A arguments) -> bool { return equal(value, other(arguments)); }},
+        {"ne", [](V value, A arguments) -> bool { return !equal(value, other(arguments)); }},
+        {"lt", [](V value, A arguments) -> bool { return compare(value, other(arguments)) < 0; }},
+        {"le", [](V value, A arguments) -> bool { return compare(value, other(arguments)) <= 0; }},
+        {"gt", [](V value, A arguments) -> bool { return compare(value, other(arguments)) > 0; }},
+        {"ge", [](V value, A arguments) -> bool { return compare(value, other(arguments)) >= 0; }},
+        {"sameas",
+         [](V value, A arguments) -> bool {
+           const Value& with = other(arguments);
+           return equal(value, with) && value.type() == with.type();
+         }},
+        {"filter",
+         [](V value, A) -> bool {
+           return find_filter(need_text(value, "a filter's name").bytes) != nullptr;
+         }},
+        {"test",
+         [](V value, A) -> bool { return find_test(need_text(value, "a test's name").bytes) != nullptr; }},
+    };
+    for (const auto& [name, meaning] : {std::pair("equalto", "eq"),
+                                        {"==", "eq"},
+                                        {"!=", "ne"},
+                                        {"<", "lt"},
+                                        {"lessthan", "lt"},
+                                        {"<=", "le"},
+                                        {">", "gt"},
+                                        {"greaterthan", "gt"},
+                                        {">=", "ge"}}) {
+      made.emplace(name, made.at(meaning));
+    }
+    return made;
+  }();
+  return all;
 }
-, {"undefined", TEST{return value.is_undefined();
-}
-}
-, {"none", TEST{return value.is_none();
-}
-}
-, {"boolean", TEST{return value.boolean() != nullptr;
-}
-}
-, {"true", TEST{return value.boolean() && *value.boolean();
-}
-}
-, {"false", TEST{return value.boolean() && !*value.boolean();
-}
-}
-, {"integer", TEST{return value.integer() != nullptr;
-}
-}
-, {"float", TEST{return value.real() != nullptr;
-}
-}
-, {"number", TEST{return as_number(value).has_value();
-}
-}
-, {"string", TEST{return value.text() != nullptr;
-}
-}
-, {"mapping", TEST{return value.dict() != nullptr;
-}
-}
-, {"sequence", TEST{return is_sequence(value);
-}
-}
-, {"iterable", TEST{return is_sequence(value) || value.list();
-}
-}
-, {"callable", TEST{return value.function() || value.is_undefined();
-}
-}
-, {"odd", TEST{return is_true_integer(value, arguments, 1);
-}
-}
-, {"even", TEST{return is_true_integer(value, arguments, 0);
-}
-}
-, {"divisibleby", TEST{const std::int64_t by = need_integer(other(arguments), "divisibleby");
-if (by == 0) throw TemplateError("divides by zero");
-return by == -1 || need_integer(value, "divisibleby") % by == 0;
-}
-}
-, {"lower", TEST{return same_case(value, Case::lower);
-}
-}
-, {"upper", TEST{return same_case(value, Case::upper);
-}
-}
-, {"in", TEST{return contains(other(arguments), value);
-}
-}
-, {"eq", TEST{return equal(value, other(arguments));
-}
-}
-, {"ne", TEST{return !equal(value, other(arguments));
-}
-}
-, {"lt", TEST{return compare(value, other(arguments)) < 0;
-}
-}
-, {"le", TEST{return compare(value, other(arguments)) <= 0;
-}
-}
-, {"gt", TEST{return compare(value, other(arguments)) > 0;
-}
-}
-, {"ge", TEST{return compare(value, other(arguments)) >= 0;
-}
-}
-, {"sameas", TEST{const Value& with = other(arguments);
-return equal(value, with) && value.type() == with.type();
-}
-}
-, {"filter", TEST{return find_filter(need_text(value, "a filter's name").bytes) != nullptr;
-}
-}
-, {"test", TEST{return find_test(need_text(value, "a test's name").bytes) != nullptr;
-}
-}
-,
-}
-;
-for (const auto& [name, meaning] : {std::pair("equalto", "eq"),
-                                    {"==", "eq"},
-                                    {"!=", "ne"},
-                                    {"<", "lt"},
-                                    {"lessthan", "lt"},
-                                    {"<=", "le"},
-                                    {">", "gt"},
-                                    {"greaterthan", "gt"},
-                                    {">=", "ge"}}) {
-  made.emplace(name, made.at(meaning));
-}
-return made;
-}
-();
-return all;
-}
-#undef TEST
 
 Value range(const Arguments& arguments, Budget& budget) {
   arguments.at_most(3);

@@ -248,7 +248,8 @@ class Lexer {
     }
     digits();
     Lexeme::Kind kind = Lexeme::Kind::integer;
-    if (stop < source_.size() && source_[stop] == '.' && digit_at(stop + 1)) {
+    const bool after_dot = at_ > 0 && source_[at_ - 1] == '.';  // value.0.1
+    if (!after_dot && stop < source_.size() && source_[stop] == '.' && digit_at(stop + 1)) {
       kind = Lexeme::Kind::real;
       ++stop;
       digits();

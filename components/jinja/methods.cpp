@@ -173,122 +173,69 @@ Value counted_in(const Text& text, const Arguments& arguments) {
 bool is_digit(char32_t c) { return u_charDigitValue(static_cast<UChar32>(c)) >= 0; }
 bool is_letter(char32_t c) { return u_isalpha(static_cast<UChar32>(c)); }
 
-#define METHOD [](const Text& text, const Arguments& arguments, [[maybe_unused]] Budget& budget) -> Value
+using T = const Text&;
+using A = const Arguments&;
+using B = Budget&;
+
 const std::unordered_map<std::string, TextMethod>& text_methods() {
   static const std::unordered_map<std::string, TextMethod> methods = {
-      {"split", METHOD{return split_text(text, arguments, false);
+      {"split", [](T text, A arguments, B) -> Value { return split_text(text, arguments, false); }},
+      {"rsplit", [](T text, A arguments, B) -> Value { return split_text(text, arguments, true); }},
+      {"splitlines",
+       [](T text, A arguments, B) -> Value {
+         arguments.at_most(1, {"keepends"});
+         const Value* keep = arguments.find(0, "keepends");
+         return as_values(split_lines(text, keep && keep->truth()));
+       }},
+      {"strip", [](T text, A arguments, B) -> Value { return strip(text, arguments, true, true); }},
+      {"lstrip", [](T text, A arguments, B) -> Value { return strip(text, arguments, true, false); }},
+      {"rstrip", [](T text, A arguments, B) -> Value { return strip(text, arguments, false, true); }},
+      {"startswith", [](T text, A arguments, B) -> Value { return affixed(text, arguments, false); }},
+      {"endswith", [](T text, A arguments, B) -> Value { return affixed(text, arguments, true); }},
+      {"removeprefix", [](T text, A arguments, B) -> Value { return without_affix(text, arguments, false); }},
+      {"removesuffix", [](T text, A arguments, B) -> Value { return without_affix(text, arguments, true); }},
+      {"replace",
+       [](T text, A arguments, B budget) -> Value { return replaced_text(text, arguments, budget); }},
+      {"join", [](T text, A arguments, B budget) -> Value { return joined_texts(text, arguments, budget); }},
+      {"upper", [](T text, A arguments, B) -> Value { return changed(text, arguments, Case::upper); }},
+      {"lower", [](T text, A arguments, B) -> Value { return changed(text, arguments, Case::lower); }},
+      {"capitalize",
+       [](T text, A arguments, B) -> Value { return changed(text, arguments, Case::capitalized); }},
+      {"title", [](T text, A arguments, B) -> Value { return changed(text, arguments, Case::title); }},
+      {"swapcase", [](T text, A arguments, B) -> Value { return changed(text, arguments, Case::swapped); }},
+      {"find", [](T text, A arguments, B) -> Value { return found_at(text, arguments, false); }},
+      {"rfind", [](T text, A arguments, B) -> Value { return found_at(text, arguments, true); }},
+      {"index", [](T text, A arguments, B) -> Value { return index_of(text, arguments, false); }},
+      {"rindex", [](T text, A arguments, B) -> Value { return index_of(text, arguments, true); }},
+      {"count", [](T text, A arguments, B) -> Value { return counted_in(text, arguments); }},
+      {"partition", [](T text, A arguments, B) -> Value { return partitioned(text, arguments, false); }},
+      {"rpartition", [](T text, A arguments, B) -> Value { return partitioned(text, arguments, true); }},
+      {"ljust",
+       [](T text, A arguments, B budget) -> Value { return padded(text, arguments, Side::right, budget); }},
+      {"rjust",
+       [](T text, A arguments, B budget) -> Value { return padded(text, arguments, Side::left, budget); }},
+      {"center",
+       [](T text, A arguments, B budget) -> Value { return padded(text, arguments, Side::both, budget); }},
+      {"isdigit", [](T text, A arguments, B) -> Value { return all_are(text, arguments, is_digit); }},
+      {"isnumeric", [](T text, A arguments, B) -> Value { return all_are(text, arguments, is_digit); }},
+      {"isdecimal", [](T text, A arguments, B) -> Value { return all_are(text, arguments, is_digit); }},
+      {"isalpha", [](T text, A arguments, B) -> Value { return all_are(text, arguments, is_letter); }},
+      {"isalnum",
+       [](T text, A arguments, B) -> Value {
+         return all_are(text, arguments, [](char32_t c) { return is_letter(c) || is_digit(c); });
+       }},
+      {"isspace", [](T text, A arguments, B) -> Value { return all_are(text, arguments, is_python_space); }},
+      {"isupper",
+       [](T text, A arguments, B) -> Value {
+         return is_cased(text, arguments, UCHAR_UPPERCASE, UCHAR_LOWERCASE);
+       }},
+      {"islower",
+       [](T text, A arguments, B) -> Value {
+         return is_cased(text, arguments, UCHAR_LOWERCASE, UCHAR_UPPERCASE);
+       }},
+  };
+  return methods;
 }
-}  // namespace
-, {"rsplit", METHOD{return split_text(text, arguments, true);
-}  // namespace runner::jinja
-}
-, {"splitlines", METHOD{arguments.at_most(1, {"keepends"});
-const Value* keep = arguments.find(0, "keepends");
-return as_values(split_lines(text, keep && keep->truth()));
-}
-}
-, {"strip", METHOD{return strip(text, arguments, true, true);
-}
-}
-, {"lstrip", METHOD{return strip(text, arguments, true, false);
-}
-}
-, {"rstrip", METHOD{return strip(text, arguments, false, true);
-}
-}
-, {"startswith", METHOD{return affixed(text, arguments, false);
-}
-}
-, {"endswith", METHOD{return affixed(text, arguments, true);
-}
-}
-, {"removeprefix", METHOD{return without_affix(text, arguments, false);
-}
-}
-, {"removesuffix", METHOD{return without_affix(text, arguments, true);
-}
-}
-, {"replace", METHOD{return replaced_text(text, arguments, budget);
-}
-}
-, {"join", METHOD{return joined_texts(text, arguments, budget);
-}
-}
-, {"upper", METHOD{return changed(text, arguments, Case::upper);
-}
-}
-, {"lower", METHOD{return changed(text, arguments, Case::lower);
-}
-}
-, {"capitalize", METHOD{return changed(text, arguments, Case::capitalized);
-}
-}
-, {"title", METHOD{return changed(text, arguments, Case::title);
-}
-}
-, {"swapcase", METHOD{return changed(text, arguments, Case::swapped);
-}
-}
-, {"find", METHOD{return found_at(text, arguments, false);
-}
-}
-, {"rfind", METHOD{return found_at(text, arguments, true);
-}
-}
-, {"index", METHOD{return index_of(text, arguments, false);
-}
-}
-, {"rindex", METHOD{return index_of(text, arguments, true);
-}
-}
-, {"count", METHOD{return counted_in(text, arguments);
-}
-}
-, {"partition", METHOD{return partitioned(text, arguments, false);
-}
-}
-, {"rpartition", METHOD{return partitioned(text, arguments, true);
-}
-}
-, {"ljust", METHOD{return padded(text, arguments, Side::right, budget);
-}
-}
-, {"rjust", METHOD{return padded(text, arguments, Side::left, budget);
-}
-}
-, {"center", METHOD{return padded(text, arguments, Side::both, budget);
-}
-}
-, {"isdigit", METHOD{return all_are(text, arguments, is_digit);
-}
-}
-, {"isnumeric", METHOD{return all_are(text, arguments, is_digit);
-}
-}
-, {"isdecimal", METHOD{return all_are(text, arguments, is_digit);
-}
-}
-, {"isalpha", METHOD{return all_are(text, arguments, is_letter);
-}
-}
-, {"isalnum", METHOD{return all_are(text, arguments, [](char32_t c) { return is_letter(c) || is_digit(c); });
-}
-}
-, {"isspace", METHOD{return all_are(text, arguments, is_python_space);
-}
-}
-, {"isupper", METHOD{return is_cased(text, arguments, UCHAR_UPPERCASE, UCHAR_LOWERCASE);
-}
-}
-, {"islower", METHOD{return is_cased(text, arguments, UCHAR_LOWERCASE, UCHAR_UPPERCASE);
-}
-}
-,
-}
-;
-return methods;
-}
-#undef METHOD
 
 Value tuple_of(Value first, Value second) {
   return Value(Values{std::move(first), std::move(second)}, ListKind::tuple);

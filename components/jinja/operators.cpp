@@ -20,7 +20,7 @@ std::int64_t whole(bool overflow, std::int64_t result) {
 Value integers(std::string_view sign, std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   if (sign == "+") return whole(__builtin_add_overflow(a, b, &result), result);
-  if (sign == "-") return whole(__builtin_sub_overflow(a, b, &result), result);
+  if (sign == "-" || sign == "negative") return whole(__builtin_sub_overflow(a, b, &result), result);
   if (sign == "*") return whole(__builtin_mul_overflow(a, b, &result), result);
   if (sign == "**") {
     if (b < 0) return std::pow(static_cast<double>(a), static_cast<double>(b));
@@ -40,6 +40,7 @@ Value integers(std::string_view sign, std::int64_t a, std::int64_t b) {
 Value reals(std::string_view sign, double a, double b) {
   if (sign == "+") return a + b;
   if (sign == "-") return a - b;
+  if (sign == "negative") return -b;
   if (sign == "*") return a * b;
   if (sign == "**") return std::pow(a, b);
   if (b == 0) throw TemplateError("divides by zero");
@@ -115,6 +116,16 @@ Value concatenated(const Value& left, const Value& right, Budget& budget) {
   return Value(std::move(values), left.list()->kind);
 }
 
+// What |safe has marked is not escaped, but all that is added to it: as in Python, whether a page is written
+// or not.
+Value escaped_sum(const Text& left, const Text& right, Budget& budget) {
+  Text sum = left.markup ? left : html_escaped(left, budget);
+  sum.append(right.markup ? right : html_escaped(right, budget));
+  budget.spend(sum.size());
+  sum.markup = true;
+  return sum;
+}
+
 // The position of an index that may count from the end.
 std::optional<std::size_t> place(std::int64_t index, std::size_t size) {
   if (index < 0) index += static_cast<std::int64_t>(size);
@@ -130,8 +141,18 @@ Value unknown(const Value& object, const std::string& name) {
 
 }  // namespace
 
+Text html_escaped(Text text, Budget& budget) {
+  budget.spend(5 * text.size());
+  for (const auto& [from, to] :
+       {std::pair("&", "&amp;"), {"<", "&lt;"}, {">", "&gt;"}, {"'", "&#39;"}, {"\"", "&#34;"}})
+    text = replaced(text, from, Text(to));
+  return text;
+}
+
 Value binary(std::string_view sign, const Value& left, const Value& right, Budget& budget) {
   if (sign == "~") return concatenated(printed(left), printed(right), budget);
+  if (sign == "+" && left.text() && right.text() && (left.text()->markup || right.text()->markup))
+    return escaped_sum(*left.text(), *right.text(), budget);
   if (sign == "+" && ((left.text() && right.text()) ||
                       (is_list(left) && is_list(right) && left.list()->kind == right.list()->kind))) {
     return concatenated(left, right, budget);

@@ -96,7 +96,8 @@ class For final : public Statement {
     }
     auto changed = std::make_shared<std::optional<Value>>();
     for (std::size_t i = 0; i < values.size(); ++i) {
-      frame.rendering.budget.spend(1);
+      constexpr std::size_t cost_of_round = 20;  // a scope, and all that `loop` has
+      frame.rendering.budget.spend(cost_of_round);
       Frame inner = frame.inside(frame.out);
       Function state = loop_state(values, i, depth);
       state.attributes["changed"] =

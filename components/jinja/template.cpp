@@ -8,6 +8,12 @@ namespace runner::jinja {
 
 namespace {
 
+std::string_view of_moderate_size(std::string_view source) {
+  constexpr std::size_t most = 1 << 20;
+  if (source.size() > most) throw TemplateError("has more than a million bytes");
+  return source;
+}
+
 bool has_generation(std::string_view source) {
   const auto lexemes = divide(source);
   for (std::size_t i = 0; i + 1 < lexemes.size(); ++i)
@@ -22,7 +28,7 @@ struct Template::Syntax {
 };
 
 Template::Template(std::string_view source)
-    : syntax_(std::make_unique<const Syntax>(Syntax{parse(source)})),
+    : syntax_(std::make_unique<const Syntax>(Syntax{parse(of_moderate_size(source))})),
       marks_answers_(has_generation(source)) {}
 Template::Template(Template&&) noexcept = default;
 Template::~Template() = default;

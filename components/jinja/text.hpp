@@ -31,6 +31,7 @@ struct Text {
 
   std::string bytes;
   std::vector<Origin> origins;  // one for each byte
+  bool markup = false;          // marked by |safe
 };
 
 // The bytes [begin, end) of each of its characters.

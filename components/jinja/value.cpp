@@ -14,6 +14,7 @@ namespace {
 std::string key_text(const Value& key) {
   if (const Text* text = key.text()) return "'" + text->bytes;
   if (key.is_none()) return "None";
+  if (key.is_undefined()) return "Undefined";
   if (const auto integer = as_integer(key)) return std::to_string(*integer);
   if (const double* real = key.real()) {
     constexpr double exact = 9e15;

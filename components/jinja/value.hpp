@@ -189,6 +189,7 @@ Value method(const Value& object, const std::string& name, Budget& budget);
 
 Value binary(std::string_view sign, const Value& left, const Value& right, Budget& budget);
 bool contains(const Value& all, const Value& one);
+Text html_escaped(Text text, Budget& budget);
 
 using Filter = Value (*)(const Value& value, const Arguments& arguments, Budget& budget);
 using Test = bool (*)(const Value& value, const Arguments& arguments);

@@ -91,7 +91,7 @@ def the_tokens_and_masks_of_transformers(folder):
                     continue
                 rows.append({"messages": messages, **({"tools": tools} if tools else {})})
                 expected[len(rows)] = (encoded["input_ids"], encoded["assistant_masks"])
-            done, found = shown(recipe(place, rows, place))
+            done, found = shown(recipe(place, rows, place, length=8192))
             assert found or not any(any(mask) for _, mask in expected.values()), done.stderr
             for row, (ids, mask) in expected.items():
                 if not any(mask[1:]):
@@ -200,7 +200,7 @@ def training_and_answering(folder):
     """From nothing: a learnt vocabulary, the built-in template, a run, and answers that end."""
     rows = [{"messages": [user(q), assistant(a)]} for q, a in [("ping", "pong"), ("black", "white"), ("up", "down")] * 8]
     file = recipe(folder, rows, length=32, more='tokenizer = { name = "bpe", vocab_size = 270 }', evaluated=rows[:3])
-    run(file, "train.max_steps=150", f"run.dir={folder}/runs", cwd=folder)
+    run(file, "train.max_steps=300", "optimizer.lr=0.01", cwd=folder)
     done = run("sample", folder / "runs/chat/latest", "--chat", "--prompt", "ping", "--temperature", "0", "--tokens", "30", cwd=folder)
     assert done.stdout == "pong\n", (done.stdout, done.stderr)
     (folder / "questions.jsonl").write_text('{"prompt": "up"}\n\n{"messages": [{"role": "user", "content": "black"}, {"role": "assistant", "content": "?"}]}\n')
