@@ -36,6 +36,10 @@ RULES = {
     "components/contract": [
         (r"components/(?!contract/)", "components/contract/ is what everything else in components/ is written with"),
     ],
+    "components/jinja": [
+        (TORCH, "a template knows nothing of tensors"),
+        (r"components/(?!jinja/|tokenizers/)", "components/jinja/ stands on the characters of components/tokenizers/ alone"),
+    ],
     "runner": [
         (r"components/.*(?<!\.hpp)$", "include headers of components/, never a .cpp"),
     ],
@@ -212,7 +216,7 @@ NAMES_COMPONENTS = {
 }
 REGISTERED = re.compile(r'\bRegistration<\w+>\s+\w+\s*[{(]\s*"([^"]+)"')
 # Names of components that also mean something else.
-ORDINARY_WORDS = {"csv", "file", "loss", "precision", "step", "tensors", "text"}
+ORDINARY_WORDS = {"chat", "csv", "file", "loss", "precision", "step", "tensors", "text"}
 
 
 def named_components(root: Path):

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "components/contract/data_error.hpp"
+#include "registry/base/wording.hpp"
 
 namespace runner {
 
@@ -18,8 +19,8 @@ ChatEncoder::ChatEncoder(std::shared_ptr<const Tokenizer> tokenizer, ChatFormat 
     if (tokenizer_->is_special(token)) end_texts_.push_back(tokenizer_->name(token));
   for (const std::string& end : renderer_.format().ends) {
     if (!tokenizer_->find(end))
-      throw DataError("The tokenizer has no token \"" + end +
-                      "\", with which tokenizer_config.json says that answers end.");
+      throw DataError("The tokenizer has no token " + in_quotes(end) +
+                      ", with which answers end according to tokenizer_config.json or the template.");
     if (std::ranges::find(end_texts_, end) == end_texts_.end()) end_texts_.push_back(end);
   }
 }

@@ -155,7 +155,8 @@ Value find_function(const std::string& name, Budget& budget) {
   if (name == "strftime_now") return function(date);
   if (name == "raise_exception") {
     return function([](const Arguments& arguments) -> Value {
-      throw TemplateRefusal(arguments.positional.empty() ? "" : printed(arguments.positional.front()).bytes);
+      throw TemplateRefusal(
+          arguments.positional.empty() ? "" : shown_message(printed(arguments.positional.front()).bytes));
     });
   }
   return Undefined{name};

@@ -208,7 +208,7 @@ def training_and_answering(folder):
     first, second = map(json.loads, (folder / "answers.jsonl").read_text().splitlines())
     assert first == {"prompt": "up", "completion": "down"}, first
     assert second["messages"][-1] == assistant("white"), second
-    assert "conversations" in (folder / "runs/chat/latest/run.log").read_text()
+    assert "conversations" in (folder / "runs/chat/latest/log.txt").read_text()
 
 
 def real_data(folder):
