@@ -75,11 +75,10 @@ def templates_that_mark_answers():
     return found
 
 
-def whole_characters(tokenizer, encoded):
+def whole_characters(tokenizer, text, encoded):
     """Their mask; where an answer ends with a character of several tokens, it has only the first of them."""
-    places = tokenizer(tokenizer.decode(encoded["input_ids"], clean_up_tokenization_spaces=False), add_special_tokens=False, return_offsets_mapping=True)
-    if places["input_ids"] != encoded["input_ids"]:
-        return encoded["assistant_masks"]
+    places = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+    assert places["input_ids"] == encoded["input_ids"]
     places = places["offset_mapping"]
     masked = {place for place, mask in zip(places, encoded["assistant_masks"]) if mask}
     return [int(bool(mask) or (place in masked and place[0] < place[1])) for place, mask in zip(places, encoded["assistant_masks"])]
@@ -100,7 +99,8 @@ def the_tokens_and_masks_of_transformers(folder):
                 except Exception:
                     continue
                 rows.append({"messages": messages, **({"tools": tools} if tools else {})})
-                expected[len(rows)] = (encoded["input_ids"], whole_characters(theirs, encoded))
+                text = theirs.apply_chat_template(messages, tools=tools, tokenize=False)
+                expected[len(rows)] = (encoded["input_ids"], whole_characters(theirs, text, encoded))
             done, found = shown(recipe(place, rows, place, length=8192))
             assert found or not any(any(mask) for _, mask in expected.values()), done.stderr
             for row, (ids, mask) in expected.items():
