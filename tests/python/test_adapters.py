@@ -1,9 +1,7 @@
 """LoRA against PEFT: the same losses and files, in both directions, and merged weights that are the trained model."""
 
 import json
-import os
 import shutil
-import sys
 import unittest
 
 import torch
@@ -11,8 +9,6 @@ from model_tool import ModelCase
 from run_helpers import run, series
 from safetensors.torch import load_file
 
-if "PEFT_PATH" in os.environ:
-    sys.path.append(os.environ["PEFT_PATH"])
 try:
     import peft
     import transformers

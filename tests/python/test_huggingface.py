@@ -193,13 +193,13 @@ class HuggingFace(ModelCase):
 
         shutil.rmtree(folder)
         config = bert_config()
-        config.num_labels, config.id2label = 2, {0: "positive", 1: "negative"}
+        config.vocab_size, config.num_labels, config.id2label = 257, 2, {0: "positive", 1: "negative"}  # and padding
         transformers.BertForSequenceClassification(config).save_pretrained(folder)
         for name in ("negative", "positive"):
             (self.folder / name).write_text(f"{name} film\n" * 8)
         files = [f"dataset.files.{name}={self.folder / name}" for name in ("negative", "positive")]
-        done = run("new", "--from", folder, "-o", recipe, "-f", "dataset.tokenizer=byte", f"dataset.length={LENGTH}", *files)
-        self.assertIn('"positive", "negative"', done.stderr)
+        done = run("new", "--from", folder, "-o", recipe, "-f", "dataset.tokenizer=byte", f"dataset.length={LENGTH}", "~dataset.file", *files)
+        self.assertIn("positive, negative", done.stderr)
         done = run("check", "--deep", recipe, check=False)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("another's name", done.stderr)
@@ -213,11 +213,12 @@ class HuggingFace(ModelCase):
     def test_messages_say_what_helps(self):
         folder, recipe = self.folder / "theirs", self.folder / "new.toml"
         config = bert_config()
+        config.vocab_size = 257  # with padding
         transformers.BertModel(config).save_pretrained(folder)  # without the head
         for name in ("a", "b"):
             (self.folder / name).write_text(f"{name} film\n" * 8)
         files = [f"dataset.files.{name}={self.folder / name}" for name in ("a", "b")]
-        run("new", "--from", folder, "-o", recipe, "dataset.tokenizer=byte", f"dataset.length={LENGTH}", *files)
+        run("new", "--from", folder, "-o", recipe, "dataset.tokenizer=byte", f"dataset.length={LENGTH}", "~dataset.file", *files)
         said = run("check", "--deep", recipe, check=False).stderr
         self.assertIn('model.replace = ["classifier"]', said)
         run("check", "--deep", recipe, 'model.replace=["classifier"]')
