@@ -2,15 +2,17 @@
 
 #include <poll.h>
 #include <sys/wait.h>
-#include <torch/cuda.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <utility>
 
+#include "components/hooks/matmul_peak.hpp"
 #include "registry/base/log.hpp"
 #include "registry/base/wording.hpp"
+#include "runner/engine/runtime/device.hpp"
 #include "runner/process/processes.hpp"
 #include "runner/ranks/launch/rank_output.hpp"
 #include "runner/ranks/launch/rank_process.hpp"
@@ -149,10 +151,46 @@ Finding Trials::precision(const std::string& name) {
   return finding;
 }
 
+void Trials::on_gpus(const std::function<void(const Finding&)>& found) {
+  const torch::Device device = resolve_device("auto");
+  if (device.is_cpu())
+    return found({"GPUs", Finding::Verdict::problem, "none that LibTorch can use",
+                  "run it on a machine with one, with a CUDA build of LibTorch: docs/gpu.md"});
+  constexpr double rounding = 1e-3, after_training = 0.05;
+  const auto same = [&](const std::string& what, const std::vector<std::string>& settings) {
+    found(compared(what, train(what, {"run"}, settings), reference_, rounding));
+  };
+  same("CPU", {"run.device=cpu"});
+  same("deterministic", {"run.deterministic=true"});
+  same("graphs", {"train.cuda_graphs=true"});
+  for (const std::string model : {"simple_cnn", "resnet20", "mobilenet_v2", "vit"}) {
+    std::vector<std::string> settings{"model.name=" + model, "dataset.name=shapes", "optimizer.lr=0.001"};
+    if (model == "vit")
+      settings.insert(settings.end(), {"model.layers=2", "model.width=32", "model.heads=2", "model.patch=8"});
+    const Outcome there = train(model, {"run"}, settings);
+    settings.emplace_back("run.device=cpu");
+    found(compared("model " + model, there, train(model + " on the CPU", {"run"}, settings), after_training));
+  }
+  for (const auto& [name, type] : {std::pair{"fp32", torch::kFloat32}, std::pair{"bf16", torch::kBFloat16}})
+    found({log::format("speed {}", name), Finding::Verdict::ok,
+           log::format("matrix products reach {} GFLOP/s on {}",
+                       std::llround(measure_matmul_peak(device, type) / 1e9), device.str())});
+  const int gpus = usable_devices(device.type());
+  if (gpus < 2)
+    return found({"ranks on GPUs", Finding::Verdict::note, "one GPU: nothing is exchanged between several"});
+  const std::string ranks = std::to_string(gpus);
+  for (const std::string strategy : {"ddp", "zero1", "zero2", "zero3"}) {
+    const std::string what = strategy + ", " + ranks + " GPUs";
+    found(compared(what, train(strategy, {"launch", "-n", ranks}, {"distributed.strategy=" + strategy}),
+                   reference_, rounding));
+  }
+}
+
 Finding Trials::two_ranks() {
   // Each rank needs a GPU of its own.
   constexpr int ranks = 2;
-  const int gpus = torch::cuda::is_available() ? static_cast<int>(torch::cuda::device_count()) : 0;
+  const torch::Device here = resolve_device("auto");
+  const int gpus = here.is_cuda() ? usable_devices(here.type()) : 0;
   const std::vector<std::string> device{gpus >= ranks ? "run.device=auto" : "run.device=cpu"};
   const Outcome one = gpus > 0 && gpus < ranks ? train("one on a CPU", {"run"}, device) : reference_;
   constexpr double tolerance = 1e-4;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,10 @@ class Trials {
   Finding one_rank();  // first: the others are compared with it
   Finding precision(const std::string& name);
   Finding two_ranks();
+
+  // What GPUs do beyond that: kernels against those of the CPU, graphs, every strategy of ranks, speed. Calls
+  // `found` after each.
+  void on_gpus(const std::function<void(const Finding&)>& found);
 
  private:
   struct Outcome {

@@ -4,12 +4,14 @@
 #include <ostream>
 
 #include "components/precisions/precision.hpp"
+#include "registry/files/atomic_file.hpp"
 #include "runner/check/checks.hpp"
 #include "runner/check/trials.hpp"
 #include "runner/cli/commands.hpp"
 #include "runner/cli/problem.hpp"
 #include "runner/describe/json.hpp"
 #include "runner/engine/runtime/process.hpp"
+#include "runner/process/version.hpp"
 #include "runner/recipe/recipe.hpp"
 #include "runner/resolve/resolve.hpp"
 #include "runner/terminal/text.hpp"
@@ -31,13 +33,11 @@ class FindingsReport {
 
   void add(const Finding& finding) {
     problems_ += finding.verdict == Verdict::problem ? 1 : 0;
-    if (as_json_) {
-      checks_.push_back({{"check", finding.what},
-                         {"state", name_of(finding.verdict)},
-                         {"detail", finding.detail},
-                         {"remedy", finding.remedy}});
-      return;
-    }
+    checks_.push_back({{"check", finding.what},
+                       {"state", name_of(finding.verdict)},
+                       {"detail", finding.detail},
+                       {"remedy", finding.remedy}});
+    if (as_json_) return;
     constexpr std::size_t verdict_width = 9, what_width = 18, width = 110;
     const Style& style = session_.out_style;
     const std::string verdict(name_of(finding.verdict));
@@ -55,6 +55,12 @@ class FindingsReport {
   }
   void add(const std::vector<Finding>& findings) {
     for (const Finding& finding : findings) add(finding);
+  }
+
+  void write(const std::filesystem::path& file) const {
+    AtomicFile written(file);
+    written.write(dumped({{"runner", version_text}, {"ok", problems_ == 0}, {"checks", checks_}}));
+    written.commit();
   }
 
   int finish() const {
@@ -106,6 +112,9 @@ int doctor(const Arguments& arguments, Session& session) {
     return refuse(
         {"--dir and run.dir both name the folder to check: give one of them", {}, "runner doctor --help"},
         session);
+  if (arguments.has("gpu") && arguments.has("quick"))
+    return refuse({"--gpu trains, which --quick skips: give one of them", {}, "runner doctor --help"},
+                  session);
   FindingsReport report(arguments.has("json"), session);
   report.add(check_processor());
   report.add(check_folder(folder_to_check(arguments, session)));
@@ -128,6 +137,10 @@ int doctor(const Arguments& arguments, Session& session) {
   for (const Descriptor* precision : session.registry.of_kind(PrecisionKind::name))
     report.add(trials->precision(std::string(precision->name)));
   report.add(trials->two_ranks());
+  if (arguments.has("gpu")) {
+    trials->on_gpus([&](const Finding& finding) { report.add(finding); });
+    report.write(arguments.get("gpu"));
+  }
   return report.finish();
 }
 
@@ -147,10 +160,17 @@ Command doctor_command() {
                   {.name = "rendezvous",
                    .doc = "Also check the address that `runner launch` will get for several machines.",
                    .value = "HOST:PORT"},
+                  {.name = "gpu",
+                   .doc =
+                       "Also try what GPUs do: kernels against the CPU's, graphs, ranks, speed. Writes all "
+                       "findings to FILE.",
+                   .value = "FILE",
+                   .word = Word::file},
                   {.name = "quick", .doc = "Skip the checks that train: precisions and ranks."},
                   {.name = "json", .doc = "The same as JSON, for programs."}},
       .examples = {{"runner doctor", "in a few seconds"},
                    {"runner doctor recipes/cifar10.toml", "with the data of a recipe"},
+                   {"runner doctor --gpu gpu.json", "on a machine with GPUs, for a bug report"},
                    {"runner doctor --rendezvous node0:4711", "on every machine, before a run on several"}},
       .run = &doctor,
       .details =

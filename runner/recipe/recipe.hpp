@@ -90,8 +90,8 @@ constexpr auto describe(std::type_identity<LoaderSection>) {
             changes_course()),
       field("workers", &LoaderSection::workers,
             "Background threads that assemble batches; 0: the compute threads do it between steps. Default: "
-            "0 on a "
-            "CPU, where they would compete for its cores, otherwise 1.",
+            "0 on a CPU, where they would compete for its cores; otherwise one for each core of the rank but "
+            "one, at most 8.",
             within(0, 256), harmless()),
       field("prefetch", &LoaderSection::prefetch,
             "Batches that workers keep ready; default: 4. Setting it implies one worker, on a CPU too.",

@@ -1,6 +1,9 @@
 #include "runner/train/feed.hpp"
 
+#include <algorithm>
+
 #include "components/contract/example_random.hpp"
+#include "registry/base/machine.hpp"
 #include "runner/engine/runtime/device.hpp"
 
 namespace runner {
@@ -9,8 +12,14 @@ namespace {
 
 using Broken = LoaderOptions::Broken;
 
-// On a CPU, worker threads would only compete with the threads that compute.
-int natural_workers(const Engine& engine) { return engine.device().is_cpu() ? 0 : 1; }
+// On a CPU, worker threads would only compete with the threads that compute. For a device several of them
+// prepare batches, which are handed over in order; the ranks of a machine share its cores.
+int natural_workers(const Engine& engine) {
+  if (engine.device().is_cpu()) return 0;
+  constexpr int most = 8;
+  const int cores = static_cast<int>(usable_cores()) / engine.world().local_size();
+  return std::clamp(cores - 1, 1, most);
+}
 
 LoaderOptions shared_options(const Recipe& recipe, const Engine& engine, Broken skipping) {
   const LoaderSection& loader = recipe.loader;
