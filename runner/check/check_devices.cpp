@@ -11,7 +11,7 @@ namespace runner {
 namespace {
 
 Finding check_gpu(const torch::Device& device) {
-  Finding finding{device.is_cuda() ? log::format("GPU {}", device.index()) : device.str()};
+  Finding finding{device.is_cuda() ? log::format("GPU {}", int{device.index()}) : device.str()};
   try {
     const torch::Tensor ones = torch::ones({64, 64}, device);
     if (torch::mm(ones, ones).sum().item<double>() != 64.0 * 64 * 64)

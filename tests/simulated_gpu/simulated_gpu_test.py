@@ -395,6 +395,13 @@ def faults(folder):
         assert done.returncode != 0 and message in done.stderr, (without, done)
 
 
+def doctor(folder):
+    """What the first person with a GPU runs goes through, and says all of it in one file."""
+    runner("doctor", "--gpu", folder / "found.json", "--dir", folder, simulated_gpu_devices=2)
+    found = json.loads((folder / "found.json").read_text())
+    assert found["ok"] and {"GPU 1", "graphs", "model vit", "zero3, 2 GPUs"} <= {check["check"] for check in found["checks"]}, found
+
+
 # ---- what cannot be ------------------------------------------------------------------------------------------------------
 
 
@@ -417,6 +424,6 @@ if __name__ == "__main__":
         sys.exit(SKIPPED)
     cases = [every_optimizer, every_precision, every_loss, every_hook, every_metric, every_model, accumulation_and_random_transforms,
              deterministic, resume_on_the_other_device, memory_that_runs_out, trained_models, torchscript, ranks, ranks_need_a_gpu_each,
-             host_waits, graphs, faults, no_such_device, a_model_larger_than_the_device]
+             host_waits, graphs, faults, doctor, no_such_device, a_model_larger_than_the_device]
     wanted = sys.argv[1:]
     main([case for case in cases if not wanted or case.__name__ in wanted])
