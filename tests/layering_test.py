@@ -208,7 +208,7 @@ def misplaced(root: Path):
 
 # The places that docs/architecture.md lists under "Layers".
 NAMES_COMPONENTS = {
-    "runner/accelerator/accelerator.hpp", "runner/cli/eval.cpp", "runner/cli/new.cpp",
+    "runner/accelerator/accelerator.hpp", "runner/check/trials.cpp", "runner/cli/eval.cpp", "runner/cli/new.cpp",
     "runner/cli/starters/start_from_data.cpp", "runner/engine/distributed_options.hpp", "runner/engine/engine.cpp",
     "runner/inspect/blueprint.cpp", "runner/recipe/recipe.hpp", "runner/runs/report/run_report.cpp", "runner/runs/run_record.cpp",
     "runner/runs/tracking/build_trackers.cpp",
