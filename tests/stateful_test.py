@@ -37,6 +37,7 @@ SAVED_BY = {  # what saves it with its own state, or hands it over in another's 
     "SlicedStateful": "Engine::as_whole()",
     "Shared": "Accelerator::save_state()",
     "GeneratorsOfRanks": "Accelerator::save_state()",
+    "DividedOptimizer": "Accelerator::save_state()",
     "PartsOfRanks": "Accelerator::save_state()",
     "LoaderPlace": "Accelerator::save_state()",
 }
