@@ -97,6 +97,7 @@ std::unique_ptr<WordModel> read_one(JsonStep& step) {
   const std::string type = type_of(step);
   if (type == "BPE") return read_bpe(step, read_vocabulary(step));
   if (type == "WordPiece") return std::make_unique<WordPieceModel>(step, read_vocabulary(step));
+  if (type == "Unigram") return read_unigram(step);
   if (type == "WordLevel") return std::make_unique<WordLevelModel>(step, read_vocabulary(step));
   step.not_supported();
 }

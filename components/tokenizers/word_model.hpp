@@ -30,11 +30,12 @@ class WordModel {
   Vocabulary vocabulary_;
 };
 
-// Reads "model" of a tokenizer.json: BPE, WordPiece or WordLevel. Throws std::runtime_error that names what
-// is not supported.
+// Reads "model" of a tokenizer.json: BPE, WordPiece, WordLevel or Unigram. Throws std::runtime_error that
+// names what is not supported.
 std::unique_ptr<WordModel> read_word_model(const nlohmann::json& json);
 
 std::unique_ptr<WordModel> read_bpe(JsonStep& step, Vocabulary vocabulary);
+std::unique_ptr<WordModel> read_unigram(JsonStep& step);
 std::optional<Token> find_unknown(JsonStep& step, const Vocabulary& vocabulary,
                                   const std::string& usual = {});
 

@@ -179,6 +179,22 @@ def metaspace(folder):
                       for scheme in ("always", "first", "never") for split in (True, False)))
 
 
+def unigram(folder):
+    """As T5, ALBERT and XLM-R."""
+    tokenizers = []
+    for byte_fallback in (False, True):
+        tokenizer = Tokenizer(models.Unigram())
+        tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+        bytes_ = [f"<0x{byte:02X}>" for byte in range(256)] if byte_fallback else []
+        trainer = trainers.UnigramTrainer(vocab_size=700, special_tokens=["<unk>", "</s>", *bytes_], unk_token="<unk>", show_progress=False)
+        tokenizer.train_from_iterator(CORPUS.splitlines()[:4], trainer)
+        file = json.loads(tokenizer.to_str())
+        file["model"]["byte_fallback"] = byte_fallback
+        file["added_tokens"] = file["added_tokens"][:2]
+        tokenizers.append(Tokenizer.from_str(json.dumps(file)))
+    compare(folder, *tokenizers)
+
+
 def unknown_characters(folder):
     vocab = {"<unk>": 0, "a": 1, "b": 2, " ": 3, "ab": 4, "e": 5}
     compare(folder, *(Tokenizer(models.BPE(vocab=vocab, merges=[("a", "b")], **options))
@@ -252,7 +268,10 @@ def what_is_not_supported_is_named(folder):
         cases.append((words, json.dumps({**good, **changes}) if text is None else text))
 
     model = good["model"]
-    refused('its model of type "Unigram" is not supported', model={"type": "Unigram", "vocab": [], "unk_id": 0})
+    refused("a vocab that is not a list of tokens", model={"type": "Unigram", "vocab": [], "unk_id": 0})
+    refused("an unk_id that is not in its vocab", model={"type": "Unigram", "vocab": [["a", -1.0]], "unk_id": 5})
+    refused("has byte_fallback, but no token <0x00>", model={"type": "Unigram", "vocab": [["a", -1.0]], "unk_id": 0, "byte_fallback": True})
+    refused('its model of type "Trigram" is not supported', model={"type": "Trigram", "vocab": []})
     refused('its normalizer of type "Precompiled"', normalizer={"type": "Precompiled", "precompiled_charsmap": ""})
     refused('its pre_tokenizer of type "UnicodeScripts"', pre_tokenizer={"type": "UnicodeScripts"})
     refused('its decoder of type "CTC"', decoder={"type": "CTC", "pad_token": "p"})
@@ -280,5 +299,5 @@ def what_is_not_supported_is_named(folder):
 
 if __name__ == "__main__":
     main([gpt2, special_tokens_are_text_unless_asked, gpt2_as_it_was_first_published, llama3_and_others_with_a_split, qwen, digits_and_punctuation, llama2,
-          metaspace, unknown_characters, clip, bert, words, normal_forms, learning_bpe_gives_what_their_trainer_gives,
+          metaspace, unigram, unknown_characters, clip, bert, words, normal_forms, learning_bpe_gives_what_their_trainer_gives,
           what_is_not_supported_is_named])
