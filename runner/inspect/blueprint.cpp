@@ -72,6 +72,7 @@ Inspection inspect(const Recipe& recipe, Blueprint& blueprint) {
   }
   if (!fits(sketched)) return sketched;
   blueprint.model = build_bare_model(recipe, blueprint.data);
+  if (recipe.model.common.adapter) adapt_sketch(*blueprint.model, *recipe.model.common.adapter);
   return inspect(*blueprint.model, *blueprint.loss, blueprint.data, places);
 }
 

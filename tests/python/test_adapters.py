@@ -184,6 +184,20 @@ class Adapters(ModelCase):
                 self.assertTrue((out / "adapter" / "adapter_model.safetensors").exists())
                 self.assertEqual(set(load_file(out / "model.safetensors")), set(load_file(self.folder / "one" / "model.safetensors")))
 
+    def test_sharded_runs_continue_exactly(self):
+        name, model = llama()
+        base = self.folder / "base"
+        model.save_pretrained(base)
+        recipe = self.recipe(name, base, {"targets": ["*_proj"]}, **{"checkpoint.every": "5step", "loader.batch_size": 1, "distributed.strategy": "zero3"})
+        whole, half = self.folder / "whole", self.folder / "half"
+        run("launch", "-n", "2", recipe, f"run.dir={whole}")
+        run("launch", "-n", "2", recipe, f"run.dir={half}", "train.max_steps=10")
+        run("launch", "-n", "2", recipe, f"run.dir={half}")
+        weights = load_file(whole / "model.safetensors")
+        for key, tensor in load_file(half / "model.safetensors").items():
+            self.assertTrue(torch.equal(tensor, weights[key]), key)
+        self.assertEqual(series(half, "train/loss"), series(whole, "train/loss"))
+
     def test_bert(self):
         sizes = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2, "max_position_embeddings": LENGTH, "vocab_size": 257}
         model = transformers.BertForSequenceClassification(transformers.BertConfig(num_labels=2, **sizes))
