@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <deque>
 
 namespace runner {
 
@@ -58,6 +59,34 @@ int open_beneath(const fs::path& folder, const fs::path& name, int flags, mode_t
     file = open_without_links(place, name, flags | O_CLOEXEC, mode);
   close_quietly(place);
   return file;
+}
+
+std::optional<fs::path> goal_of(const fs::path& path) {
+  constexpr int most_links = 40;  // as the kernel
+  std::error_code problem;
+  const fs::path whole = fs::absolute(path, problem);
+  if (problem) return std::nullopt;
+  std::deque<fs::path> rest(whole.begin(), whole.end());
+  fs::path goal;
+  for (int links = 0; !rest.empty();) {
+    const fs::path part = rest.front();
+    rest.pop_front();
+    if (part.is_absolute()) {
+      goal = part;
+    } else if (part == "..") {
+      goal = goal.parent_path();
+    } else if (!part.empty() && part != ".") {
+      const fs::path next = goal / part;
+      const fs::path target = fs::read_symlink(next, problem);
+      if (problem) {  // not a link
+        goal = next;
+      } else {
+        if (++links > most_links) return std::nullopt;
+        rest.insert(rest.begin(), target.begin(), target.end());
+      }
+    }
+  }
+  return goal;
 }
 
 bool left_the_folder(int problem) { return problem == EXDEV || problem == ELOOP; }

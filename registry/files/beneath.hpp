@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <optional>
 
 namespace runner {
 
@@ -14,5 +15,9 @@ int open_beneath(const std::filesystem::path& folder, const std::filesystem::pat
 
 // Whether errno says that open_beneath() met a link that leaves the folder.
 bool left_the_folder(int problem);
+
+// Where a path leads, with all links followed, also those to what does not exist: writing through such a link
+// would create it there. Nothing for links in a circle.
+std::optional<std::filesystem::path> goal_of(const std::filesystem::path& path);
 
 }  // namespace runner

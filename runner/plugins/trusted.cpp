@@ -9,6 +9,7 @@
 #include "registry/base/machine.hpp"
 #include "registry/base/wording.hpp"
 #include "registry/files/atomic_file.hpp"
+#include "registry/files/beneath.hpp"
 #include "registry/files/file_lock.hpp"
 #include "registry/files/open_file.hpp"
 #include "runner/process/input_error.hpp"
@@ -40,9 +41,7 @@ void require_private(const fs::path& path) {
 }
 
 std::string real(const fs::path& path) {
-  std::error_code unreachable;
-  const fs::path resolved = fs::weakly_canonical(fs::absolute(path), unreachable);
-  return (unreachable ? fs::absolute(path).lexically_normal() : resolved).string();
+  return goal_of(path).value_or(fs::absolute(path).lexically_normal()).string();
 }
 
 bool lies_below(const fs::path& path, const fs::path& folder) {

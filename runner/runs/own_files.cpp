@@ -18,16 +18,9 @@ bool lies_below(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
 
-// Where a link leads; it need not exist. Nothing for links in a circle, which lead nowhere.
-std::optional<fs::path> goal_of(const fs::path& link) {
-  std::error_code problem;
-  fs::path goal = fs::weakly_canonical(link, problem);
-  return problem ? std::nullopt : std::optional(std::move(goal));
-}
-
 // Where a link leads that leaves the folder, although the user trusts no such place.
 std::optional<fs::path> stray_goal(const fs::path& link, const fs::path& folder) {
-  auto goal = goal_of(link);
+  auto goal = goal_of(link);  // a circle leads nowhere
   if (!goal || lies_below(*goal, folder) || Trusted::of_process().leads_to(*goal)) return std::nullopt;
   return goal;
 }

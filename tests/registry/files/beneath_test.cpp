@@ -50,3 +50,22 @@ TEST_CASE("nothing outside a folder is opened, however a name in it leads there"
   CHECK(problem_of(scratch / "link", "deep/file") == 0);  // the folder itself may be a link
   CHECK(problem_of(folder, "new", O_WRONLY | O_CREAT) == 0);
 }
+
+TEST_CASE("where a path leads is known before anything is there") {
+  const TemporaryFolder scratch;
+  const fs::path base = fs::canonical(scratch.path()), folder = base / "run", outside = base / "outside";
+  fs::create_directories(folder / "deep");
+  fs::create_symlink("../outside", folder / "dangling");
+  fs::create_symlink(outside / "file", folder / "absolute");
+  fs::create_symlink("dangling/x", folder / "chain");
+  fs::create_symlink("deep/../deep", folder / "inside");
+  fs::create_symlink("circle", folder / "circle");
+  CHECK(goal_of(folder / "dangling") == outside);
+  CHECK(goal_of(folder / "dangling/new/file") == outside / "new/file");
+  CHECK(goal_of(folder / "absolute") == outside / "file");
+  CHECK(goal_of(folder / "chain") == outside / "x");
+  CHECK(goal_of(folder / "inside/./file") == folder / "deep/file");
+  CHECK(goal_of(folder / "missing/../deep") == folder / "deep");
+  CHECK(goal_of("/../..") == "/");
+  CHECK_FALSE(goal_of(folder / "circle"));
+}
