@@ -206,6 +206,8 @@ void Engine::send_loss(const torch::Tensor& own_sum, const Window& window) {
 }
 
 void Engine::send_loss_early(const torch::Tensor& own_sum, const Window& window) {
+  // With check_collectives every call waits for the other ranks, of which one may still be in batch norm.
+  if (sync_norm_ && options_.distributed.check_collectives) return;
   if (backward_left_ == 1 && sends_during_backward()) send_loss(own_sum, window);
 }
 

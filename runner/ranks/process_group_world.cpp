@@ -99,10 +99,14 @@ class ProcessGroupWorld::Running final : public Work::Pending {
 class ProcessGroupWorld::Group final : public CollectiveWorld {
  public:
   Group(ProcessGroupWorld& all, Place place, const std::vector<int>& ranks)
-      : CollectiveWorld(std::move(place)), all_(all), calls_(all.call_check(ranks)) {
+      : CollectiveWorld(std::move(place)), all_(all) {
     std::string name = "group";
     for (const int each : ranks) name += "/" + std::to_string(each);
-    const auto store = make_intrusive<c10d::PrefixStore>(name, all.store_);
+    // The same ranks may make several groups, in the same order.
+    const std::int64_t number = all.store_->add(log::format("{}/made by {}", name, all.rank()), 1);
+    const auto store = make_intrusive<c10d::PrefixStore>(log::format("{}/{}", name, number), all.store_);
+    if (all.options_.check_collectives)
+      calls_.emplace(store, all.presence_, ranks, all.rank(), all.options_.timeout);
     try {
       cpu_ = gloo(store, place_, all.options_);
       if (all.options_.gpu)
@@ -223,7 +227,9 @@ std::optional<CallCheck> ProcessGroupWorld::call_check(std::vector<int> ranks) {
 void ProcessGroupWorld::compare_with(int peer, const std::string& call) {
   if (!options_.check_collectives) return;
   auto& calls = calls_with_[peer];
-  if (!calls) calls = call_check({std::min(rank(), peer), std::max(rank(), peer)});
+  if (!calls)  // not under the keys of the calls of all ranks, which may be just these two
+    calls.emplace(make_intrusive<c10d::PrefixStore>("transfers", store_), presence_,
+                  std::vector{std::min(rank(), peer), std::max(rank(), peer)}, rank(), options_.timeout);
   calls->compare(call);
 }
 

@@ -132,6 +132,8 @@ void RankSync::make_buckets() {
 
 void RankSync::begin_last_backward() {
   if (sharding_) return;  // sends gradients in every backward
+  // Comparing a call waits for the other ranks, of which one may still be in batch norm.
+  if (options_.sync_batch_norm && options_.check_collectives) return;
   make_buckets();
   buckets_->begin_last_backward();
 }

@@ -244,3 +244,20 @@ TEST_CASE("world: some of the ranks exchange among themselves") {
     require(sum.item<float>() == 12, "the sum of all");
   });
 }
+
+TEST_CASE("world: the same ranks may make several groups, whose calls are compared apart") {
+  GroupOptions options;
+  options.check_collectives = true;
+  const auto work = [](World& world) {
+    const auto one = world.group({0, 1}), other = world.group({0, 1});
+    const torch::Tensor first = torch::ones({2}), second = torch::ones({2});
+    const torch::Tensor in = torch::empty({2});
+    one->all_reduce(first, Reduction::sum, "the first");
+    world.exchange(first, in, 1 - world.rank(), "a pair");
+    other->all_reduce(second, Reduction::max, "the second");
+    world.all_reduce(second, Reduction::sum, "all");
+    require(first[0].item<double>() == 2 && in[0].item<double>() == 2 && second[0].item<double>() == 2,
+            "sums");
+  };
+  on_ranks(2, work, options);
+}
