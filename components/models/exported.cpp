@@ -1,3 +1,4 @@
+#include <map>
 #include <stdexcept>
 
 #include "components/models/exported/archive.hpp"
@@ -5,6 +6,7 @@
 #include "components/models/exported/write_program.hpp"
 #include "components/models/language_model.hpp"
 #include "components/models/program_writer.hpp"
+#include "components/models/weights/weight_names.hpp"
 
 namespace runner {
 namespace {
@@ -29,7 +31,7 @@ constexpr auto describe(std::type_identity<Exported>) {
 
 // `Base` is Model or LanguageModel.
 template <class Base>
-class ExportedModel : public Base, public ProgramWriter {
+class ExportedModel : public Base, public ProgramWriter, public WeightNames {
  public:
   ExportedModel(const Exported& settings, const DataSpec& data)
       : file_(settings.file), network_(settings.file, settings.output, data, *this) {}
@@ -41,6 +43,19 @@ class ExportedModel : public Base, public ProgramWriter {
       exported::write_program(file_, *this, out);
     } catch (const exported::Refusal& refusal) {
       throw std::runtime_error(file_.string() + " " + refusal.what() + ".");
+    }
+  }
+
+  // A file may have a tied weight under one of its names only.
+  void adapt(NamedWeights& weights) const final {
+    std::map<const torch::TensorImpl*, std::string> present;
+    const auto own = this->named_parameters();
+    for (const auto& item : own)
+      if (weights.contains(item.key())) present.emplace(item.value().unsafeGetTensorImpl(), item.key());
+    for (const auto& item : own) {
+      const auto other = present.find(item.value().unsafeGetTensorImpl());
+      if (other != present.end() && !weights.contains(item.key()))
+        weights[item.key()] = weights.at(other->second);
     }
   }
 

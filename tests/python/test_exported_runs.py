@@ -174,6 +174,37 @@ max_steps = 4
 """
 
 
+class TiedLetters(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.layer = nn.Embedding(40, 16), nn.Linear(16, 16)
+        self.head = nn.Linear(16, 40, bias=False)
+        self.head.weight = self.embed.weight
+
+    def forward(self, tokens):
+        return self.head(torch.tanh(self.layer(self.embed(tokens))))
+
+
+def tied_weights_stay_tied_on_ranks(folder):
+    torch.manual_seed(3)
+    (folder / "letters.txt").write_text("the quick brown fox jumps over the lazy dog. " * 40)
+    (folder / "recipe.toml").write_text(LETTERS)
+    model = TiedLetters()
+    export_model(model, torch.zeros(2, 16, dtype=torch.int64), folder / "letters.pt2")
+    recipe = [folder / "recipe.toml", "train.log_every=1step"]
+    run(*recipe, f"run.dir={folder}/one")
+    for strategy in ("ddp", "zero3"):
+        run("launch", "-n", 2, *recipe, f"distributed.strategy={strategy}", "distributed.batch=global", f"run.dir={folder}/{strategy}")
+        losses, expected = series(folder / strategy, "train/loss"), series(folder / "one", "train/loss")
+        assert len(losses) == 4 and all(abs(a - b) < 1e-5 for a, b in zip(losses, expected)), (strategy, losses, expected)
+        weights = load_file(folder / strategy / "model.safetensors")
+        assert weights.keys() == model.state_dict().keys() and torch.equal(weights["head.weight"], weights["embed.weight"])
+    # Files of weights often have a tied weight under one of its names only.
+    save_file({name: tensor.clone() for name, tensor in weights.items() if name != "head.weight"}, folder / "one_name.safetensors")
+    run(*recipe, f"run.dir={folder}/again", f"model.weights={folder}/one_name.safetensors", "optimizer.lr=1e-60", "train.max_steps=1")
+    assert torch.equal(load_file(folder / "again/model.safetensors")["head.weight"], weights["embed.weight"])
+
+
 def samples_text(folder):
     torch.manual_seed(3)
     (folder / "letters.txt").write_text("the quick brown fox jumps over the lazy dog. " * 40)
@@ -191,4 +222,4 @@ def samples_text(folder):
 if __name__ == "__main__":
     main([trains_like_pytorch(SimpleCnn, "fp32", 1, 1e-5), trains_like_pytorch(SimpleCnn, "fp32", 3, 1e-5), trains_like_pytorch(ResNet18, "fp32", 3, 1e-5, 3),
           trains_like_pytorch(SimpleCnn, "bf16", 1, 3e-2), trains_like_pytorch(SimpleCnn, "fp16", 3, 1e-2), ranks_train_like_one_process, resumes_bit_for_bit,
-          goes_back_to_python, evaluates_like_python, checks_before_anything_is_read, samples_text])
+          goes_back_to_python, evaluates_like_python, checks_before_anything_is_read, tied_weights_stay_tied_on_ranks, samples_text])
