@@ -12,7 +12,7 @@ namespace runner {
 namespace {
 
 constexpr std::string_view spaces = " \t\r\n";
-constexpr std::size_t most_in_object = 100'000;  // values; each new key is compared with all others
+constexpr std::size_t most_in_object = 20'000;  // values; each new key is compared with all others
 
 std::string_view without_spaces(std::string_view text) {
   text.remove_prefix(std::min(text.size(), text.find_first_not_of(spaces)));

@@ -108,12 +108,20 @@ class Examination {
     const double square = sums.deviation() * sums.deviation() + sums.mean() * sums.mean();
     const double variance = (square - gaps * fill * fill) / present - mean * mean;
     const bool any = sums.count > 0;
+    // The inputs are 32-bit numbers: 199 may come back as 199.000002.
+    const bool scaled = column.mean != 0 || scale != 1;
+    const double size = std::max({std::abs(scale), std::abs(column.mean), 1e-30});
+    const double step = std::pow(10.0, std::floor(std::log10(size)) - 5);
+    const auto in_file = [&](double input) {
+      const double value = input * scale + column.mean;
+      return scaled ? std::round(value / step) * step : value;
+    };
     return {.name = column.name,
             .missing = column.gaps,
-            .mean = mean * scale + column.mean,
+            .mean = in_file(mean),
             .deviation = std::sqrt(std::max(0.0, variance)) * scale,
-            .least = any ? sums.least * scale + column.mean : 0,
-            .most = any ? sums.most * scale + column.mean : 0,
+            .least = any ? in_file(sums.least) : 0,
+            .most = any ? in_file(sums.most) : 0,
             .distinct = std::ssize(sums.distinct),
             .more_distinct =
                 sums.distinct.size() == most_distinct || std::ssize(found_.examined) < found_.examples};
