@@ -231,12 +231,20 @@ MODELS = {
 }
 
 
+DECODER = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1,
+           "num_attention_heads": 2, "num_key_value_heads": 2, "vocab_size": 40, "max_position_embeddings": 16, "rms_norm_eps": 1e-6,
+           "rope_theta": 10000.0, "hidden_act": "silu", "tie_word_embeddings": False}
+
+
 def every_model(folder):
-    """torchscript has a test of its own."""
+    """Those that Python wrote have a test of their own."""
     def run(place, name):
         kind, loss, more = MODELS.get(name, ("images", "cross_entropy", []))
+        if name == "decoder":
+            (place / "config.json").write_text(json.dumps(DECODER))
+            kind, loss, more = "text", "lm_cross_entropy", [f"model.config={place}/config.json"]
         require_same_bits(place, recipe(place, kind, model=name, loss=loss), *more)
-    each(folder, [name for name in components("model") if name != "torchscript" and (THOROUGH or name not in BIG)], run)
+    each(folder, [name for name in components("model") if name not in ("torchscript", "exported") and (THOROUGH or name not in BIG)], run)
 
 
 def accumulation_and_random_transforms(folder):
@@ -292,15 +300,19 @@ def trained_models(folder):
     assert len(set(written)) == 1, written
 
 
-def torchscript(folder):
-    """A module exported by Python computes on the device."""
+def models_of_python(folder):
+    """A module of torch.jit, and a program of torch.export, compute on the device."""
     python = pathlib.Path(os.environ.get("RUNNER_SOURCE_DIR", ".")) / ".deps/venv/bin/python3"
     if not python.exists():
         return print("skipped: scripts/setup.sh --tests installs the Python of this case")
     program = ("import sys, torch; torch.manual_seed(0); m = torch.nn.Sequential(torch.nn.Linear(12, 8), torch.nn.GELU(), torch.nn.Linear(8, 5));"
-               " torch.jit.script(m).save(sys.argv[1])")
-    subprocess.run([python, "-c", program, folder / "module.pt"], check=True, timeout=120)
-    require_same_bits(folder, recipe(folder, "classes", model="torchscript"), f"model.file={folder}/module.pt")
+               " torch.jit.script(m).save(sys.argv[1]); batch = torch.export.Dim('batch', min=2);"
+               " torch.export.save(torch.export.export(m, (torch.zeros(4, 12),), dynamic_shapes=({0: batch},)), sys.argv[2])")
+    subprocess.run([python, "-c", program, folder / "module.pt", folder / "program.pt2"], check=True, timeout=120)
+    for model, file in (("torchscript", "module.pt"), ("exported", "program.pt2")):
+        place = folder / model
+        place.mkdir()
+        require_same_bits(place, recipe(place, "classes", model=model), f"model.file={folder}/{file}", "train.max_steps=3")
 
 
 # ---- ranks: one simulated GPU each, over the simulated NCCL ------------------------------------------------------------
@@ -423,7 +435,7 @@ if __name__ == "__main__":
         print(f"skipped: {LIBRARY} is not built here")
         sys.exit(SKIPPED)
     cases = [every_optimizer, every_precision, every_loss, every_hook, every_metric, every_model, accumulation_and_random_transforms,
-             deterministic, resume_on_the_other_device, memory_that_runs_out, trained_models, torchscript, ranks, ranks_need_a_gpu_each,
+             deterministic, resume_on_the_other_device, memory_that_runs_out, trained_models, models_of_python, ranks, ranks_need_a_gpu_each,
              host_waits, graphs, faults, doctor, no_such_device, a_model_larger_than_the_device]
     wanted = sys.argv[1:]
     main([case for case in cases if not wanted or case.__name__ in wanted])
