@@ -83,7 +83,7 @@ TEST_CASE("what is no tokenizer is refused by its origin", "[text]") {
   refused_with(R"("post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "a"}},
                   {"Sequence": {"id": "A"}}], "special_tokens": {"a": {"ids": [0.5]}}})",
                "gives \"a\" the number 0.5");
-  refused(R"({"model": {"type": "Unigram", "vocab": []}})", "\"Unigram\" is not supported");
+  refused(R"({"model": {"type": "Trigram", "vocab": []}})", "\"Trigram\" is not supported");
 }
 
 TEST_CASE("regular expressions as Oniguruma reads them", "[text]") {
