@@ -32,6 +32,9 @@ class Data {
     write_file(folder_ / "config.json",
                R"({"model_type": "llama", "hidden_size": 8, "intermediate_size": 8, "vocab_size": 300,)"
                R"( "num_hidden_layers": 1, "num_attention_heads": 2})");
+    write_file(
+        folder_ / "chats.jsonl",
+        "{\"prompt\": \"ping\", \"completion\": \"pong\"}\n{\"prompt\": \"up\", \"completion\": \"down\"}\n");
     write_file(folder_ / "films.csv", "text,label\ngood,yes\nbad,no\nfine,yes\nawful,no\n");
     const std::string images = idx_header({0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 28, 0, 0, 0, 28}, 2 * 28 * 28);
     const std::string labels = idx_header({0, 0, 8, 1, 0, 0, 0, 2}, 2);
@@ -53,8 +56,13 @@ class Data {
       return "dataset." + key + "=" + (folder_ / file).string();
     };
     if (dataset == "csv") return {at("train", "people.csv"), "dataset.target=buys"};
-    if (dataset == "text") {
-      std::vector<std::string> settings{at("file", "words.txt"), "dataset.length=8"};
+    if (dataset == "text" || dataset == "chat") {
+      std::vector<std::string> settings{"dataset.length=8"};
+      if (dataset == "text") settings.push_back(at("file", "words.txt"));
+      if (dataset == "chat") {
+        settings = {"dataset.length=64", "dataset.tokenizer.vocab_size=270"};
+        settings.push_back("dataset.files=[\"" + (folder_ / "chats.jsonl").string() + "\"]");
+      }
       if (model == "decoder") settings.push_back("model.config=" + (folder_ / "config.json").string());
       return settings;
     }
