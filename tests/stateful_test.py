@@ -40,6 +40,7 @@ SAVED_BY = {  # what saves it with its own state, or hands it over in another's 
     "DividedOptimizer": "Accelerator::save_state()",
     "PartsOfRanks": "Accelerator::save_state()",
     "LoaderPlace": "Accelerator::save_state()",
+    "DividedOptimizer": "Accelerator::save_state()",
 }
 CLASS = re.compile(r"\b(?:class|struct) ([\w:]+)(?: final)?\s*(?::\s*([^{;()]*))?$")
 SAVE = re.compile(r"\bState save\(\) const")

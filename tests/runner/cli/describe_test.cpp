@@ -15,7 +15,7 @@ TEST_CASE("list names every component with its summary", "[cli]") {
   const Outcome listed = program.run({"list"});
   CHECK(listed.code == 0);
   const Json json = Json::parse(program.run({"list", "--json"}).out);
-  CHECK(json.size() == 11);  // the kinds there are
+  CHECK(json.size() == 12);  // the kinds there are
   for (const KindInfo* kind : program.registry.kinds()) {
     for (const Descriptor* component : program.registry.of_kind(kind->name)) {
       CHECK_THAT(listed.out, ContainsSubstring("\n  " + std::string(component->name)));

@@ -14,6 +14,7 @@
 #include "runner/predict/generate.hpp"
 #include "runner/recipe/parts.hpp"
 #include "tests/runner/predict/trained_runs.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/thorough.hpp"
 
@@ -55,29 +56,35 @@ TEST_CASE("offload: every model of the registry gives the same bits", "[offload]
     DataSpec data = images;
     bool large = false;  // only where RUNNER_THOROUGH is set
   };
-  const std::map<std::string, Case> cases{{"autoencoder", {}},
-                                          {"bert", {"layers = 2, heads = 2, width = 8", sentences}},
-                                          {"gpt", {"layers = 2, heads = 2, width = 8", windows}},
-                                          {"llama", {"layers = 2, heads = 2, width = 8", windows}},
-                                          {"lstm", {"", sentences}},
-                                          {"mlp", {}},
-                                          {"mobilenet_v2", {"width = 0.1, stem = \"cifar\""}},
-                                          {"resnet18", {"stem = \"cifar\""}},
-                                          {"resnet20", {}},
-                                          {"resnet32", {}},
-                                          {"resnet34", {"stem = \"cifar\"", images, true}},
-                                          {"resnet44", {}},
-                                          {"resnet50", {"stem = \"cifar\""}},
-                                          {"resnet56", {}},
-                                          {"resnet101", {"stem = \"cifar\"", images, true}},
-                                          {"simple_cnn", {}},
-                                          {"tabular", {"", rows}},
-                                          {"text_mean", {"", sentences}},
-                                          {"transformer", {"layers = 2, heads = 2, width = 8", pairs}},
-                                          {"unet", {"width = 4"}},
-                                          {"vit", {"patch = 4, layers = 2, heads = 2, width = 16"}},
-                                          {"wide_resnet", {"depth = 10, widen = 1"}},
-                                          {"wide_resnet50_2", {"stem = \"cifar\"", images, true}}};
+  const TemporaryFolder facts;
+  testing::write_file(facts / "config.json",
+                      R"({"model_type": "qwen3", "hidden_size": 8, "intermediate_size": 8, "vocab_size": 11,)"
+                      R"( "num_hidden_layers": 2, "num_attention_heads": 2, "max_position_embeddings": 8})");
+  const std::map<std::string, Case> cases{
+      {"autoencoder", {}},
+      {"decoder", {"config = \"" + facts.path().string() + "\"", windows}},
+      {"bert", {"layers = 2, heads = 2, width = 8", sentences}},
+      {"gpt", {"layers = 2, heads = 2, width = 8", windows}},
+      {"llama", {"layers = 2, heads = 2, width = 8", windows}},
+      {"lstm", {"", sentences}},
+      {"mlp", {}},
+      {"mobilenet_v2", {"width = 0.1, stem = \"cifar\""}},
+      {"resnet18", {"stem = \"cifar\""}},
+      {"resnet20", {}},
+      {"resnet32", {}},
+      {"resnet34", {"stem = \"cifar\"", images, true}},
+      {"resnet44", {}},
+      {"resnet50", {"stem = \"cifar\""}},
+      {"resnet56", {}},
+      {"resnet101", {"stem = \"cifar\"", images, true}},
+      {"simple_cnn", {}},
+      {"tabular", {"", rows}},
+      {"text_mean", {"", sentences}},
+      {"transformer", {"layers = 2, heads = 2, width = 8", pairs}},
+      {"unet", {"width = 4"}},
+      {"vit", {"patch = 4, layers = 2, heads = 2, width = 16"}},
+      {"wide_resnet", {"depth = 10, widen = 1"}},
+      {"wide_resnet50_2", {"stem = \"cifar\"", images, true}}};
   for (const std::string& name : registry().names(ModelKind::name)) {
     const std::string_view file = find_component(registry(), ModelKind::name, name).where.file_name();
     if (file.find("tests/") != std::string_view::npos || name == "torchscript" || name == "exported")
