@@ -1,5 +1,5 @@
-// Files written by torch.export, whole or only the JSON of a program (which begins with a brace): never a crash,
-// never more memory than the file accounts for, and a decent message. Nothing is run.
+// Files written by torch.export, whole or only the JSON of a program (which begins with a brace): never a
+// crash, never more memory than the file accounts for, and a decent message. Nothing is run.
 #include <torch/nn/module.h>
 
 #include <cstdint>
