@@ -1,5 +1,6 @@
 """The reference pages and the man page in docs/ are those that the program writes, and no link leads nowhere."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -46,6 +47,24 @@ def decisions_without_entry():
             yield f"docs/decisions/README.md does not list {file.name}"
 
 
+WIDTH = 100
+NOT_PROSE = re.compile(r"\s*(\||#|<|!\[|    )")
+
+
+def long_lines():
+    """Prose is wrapped, so that a change shows what it changed; tables, code and what the program writes are not."""
+    written = {ROOT / "docs/recipe-reference.md", *(ROOT / "docs/components").glob("*.md")}
+    for page in [*markdown.pages(), ROOT / "CHANGELOG.md", *(ROOT / "docs/decisions").glob("*.md")]:
+        if page in written:
+            continue
+        code = False
+        for number, line in enumerate(page.read_text().splitlines(), 1):
+            code ^= line.strip().startswith("```")
+            # A word, such as a link, may be longer than a line.
+            if len(line) > WIDTH and not code and not NOT_PROSE.match(line) and " " in line[:WIDTH].strip("-* "):
+                yield f"{page.relative_to(ROOT)}:{number}: {len(line)} columns; prose is wrapped at {WIDTH}"
+
+
 def man_page_warnings():
     """What groff, which formats man pages on most systems, has to say about ours."""
     if not shutil.which("groff"):
@@ -61,7 +80,7 @@ def main():
     if not BINARY.exists():
         print(f"skipped: {BINARY} is not built")
         return 77
-    problems = [*stale_pages(), *broken_links(), *decisions_without_entry(), *man_page_warnings()]
+    problems = [*stale_pages(), *broken_links(), *decisions_without_entry(), *long_lines(), *man_page_warnings()]
     print("\n".join(problems))
     return 1 if problems else 0
 

@@ -76,10 +76,15 @@ TEST_CASE("a run whose checkpoints cannot be reached does not start over") {
   Runs runs;
   runs.interrupt_after(4);
   fs::rename(runs.file("checkpoints"), runs.folder().parent_path() / "other disk");
-  fs::create_symlink(runs.folder().parent_path() / "not mounted", runs.file("checkpoints"));
-  const auto before = contents_of(runs.folder());
-  CHECK_THROWS_WITH(runs.train(), ContainsSubstring("Cannot read the folder"));
-  CHECK(contents_of(runs.folder()) == before);
+  const auto refuses = [&](const fs::path& goal, const std::string& why) {
+    fs::remove(runs.file("checkpoints"));
+    fs::create_symlink(goal, runs.file("checkpoints"));
+    const auto before = contents_of(runs.folder());
+    CHECK_THROWS_WITH(runs.train(), ContainsSubstring(why));
+    CHECK(contents_of(runs.folder()) == before);
+  };
+  refuses("not mounted", "Cannot read the folder");
+  refuses(runs.folder().parent_path() / "not mounted", "runner trust path");
 }
 
 TEST_CASE("a checkpoint that does not fit the recipe leaves the run as it was") {
