@@ -215,6 +215,11 @@ class Refusals(PluginCase):
             recipe, change = ROOT / "examples/plugin/tokenizer/my_tokenizer.toml", [f"dataset.tokenizer={component}", "~plugins"]
             (self.folder / "text.txt").write_text("some text, again and again. " * 50)
             change += [f"dataset.file={self.folder / 'text.txt'}", "~dataset.fallback"]
+        elif kind == "adapter":
+            base = run(recipe, "model=mlp", "dataset.train=64", "dataset.eval=64", "train.epochs=1", f"run.dir={self.folder / 'base'}-{way}")
+            self.assertEqual(base.returncode, 0, base.stderr)
+            change = ["model=mlp", f"model.weights={self.folder / 'base'}-{way}/model.safetensors", "dataset.train=64", "dataset.eval=64",
+                      f'model.adapter={{name="broken",way="{way}",targets=["fc*"]}}']
         else:
             lists = {"hook": "hook", "tracker": "tracker", "metric": "eval.metric", "transform": "dataset.transform"}
             change = [f"{lists[kind]}+={component}" if kind in lists else f"{kind}={component}"]

@@ -48,6 +48,9 @@ class Plugins(PluginCase):
             for kind in KINDS:
                 with self.subTest(compiler=compiler, kind=kind):
                     folder = WORK / compiler / kind
+                    if kind == "adapter":
+                        done = run("my_adapter.toml", "~model.adapter", "~model.weights", "run.dir=runs/base", cwd=folder)
+                        self.assertEqual(done.returncode, 0, done.stderr)
                     done = run(f"my_{kind}.toml", "run.dir=runs/one", "dataset.train_limit=200", "dataset.eval_limit=100", cwd=folder)
                     self.assertEqual(done.returncode, 0, done.stderr)
                     self.assertIn(f"my_{kind}@1", (folder / "runs/one/recipe.toml").read_text())

@@ -91,7 +91,7 @@ run = {{ dir = {json.dumps(str(folder / "run"))} }}
 
 @hostile("", accepted=True)
 def tokenizer_100000_equal_added_tokens(folder):
-    added = [{"id": 3, "content": "same", "special": True, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False}]
+    added = [{"id": 3, "content": "same", "special": False, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False}]
     return tokenizer(folder, {"model": MODEL, "added_tokens": added * 100_000}, "same " * 20_000)
 
 

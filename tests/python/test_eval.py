@@ -42,7 +42,7 @@ def a_run_is_evaluated_with_what_it_learnt(folder):
         file.write("9000,Athens,7000,yes\n")
     assert measured(done, "dataset.eval=same.csv", cwd=folder)["metrics"] == before
     refused = run("eval", done, "dataset.target=age", "dataset.task=regression", "loss=mse", "eval.metric=['loss']", cwd=folder, check=False)
-    assert refused.returncode == 1 and "dataset.target and dataset.task cannot be changed" in refused.stderr, refused
+    assert refused.returncode == 2 and "dataset.target and dataset.task cannot be changed" in refused.stderr, refused
     # The recipe alone still learns from the file.
     weights = ("--weights", done / "model.safetensors")
     (folder / "other.csv").write_text((folder / "same.csv").read_text() + "9000,Rome,7000,yes\n")

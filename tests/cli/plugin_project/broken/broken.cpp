@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "components/adapters/adapter.hpp"
 #include "components/datasets/dataset.hpp"
 #include "components/hooks/hook.hpp"
 #include "components/losses/loss.hpp"
@@ -45,6 +46,7 @@ std::unique_ptr<typename K::Product> build(const Broken& broken, const typename 
   return nullptr;
 }
 
+const Registration<AdapterKind> adapter{"broken", "Cannot be built.", &build<AdapterKind>};
 const Registration<DatasetKind> dataset{"broken", "Cannot be built.", &build<DatasetKind>};
 const Registration<HookKind> hook{"broken", "Cannot be built.", &build<HookKind>};
 const Registration<LossKind> loss{"broken", "Cannot be built.", &build<LossKind>};
