@@ -34,7 +34,7 @@ def cifar10_without_the_data_says_so(folder):
     assert (folder / "run/STAND-IN-DATA.txt").exists()
     done = run(RECIPES / "cifar10.toml", "~dataset.fallback", "dataset.download=false", f"dataset.dir={folder}/nothing",
                f"run.dir={folder}/none", check=False)
-    assert done.returncode == 1 and "data_batch_1.bin" in done.stderr, done.stderr
+    assert done.returncode == 2 and "data_batch_1.bin" in done.stderr, done.stderr
     assert not (folder / "none").exists()
 
 
