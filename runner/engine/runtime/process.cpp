@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <mutex>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -130,7 +131,9 @@ void warn_and_steer_around_broken_instructions() {
 void show_no_stack_frames() {
   const char* wanted = std::getenv("TORCH_SHOW_CPP_STACKTRACES");
   if (wanted && std::string_view(wanted) == "1") return;
-  c10::SetStackTraceFetcher([] { return std::string(); });
+  // Ranks that are threads of one process get here at the same time, and LibTorch guards nothing.
+  static std::once_flag once;
+  std::call_once(once, [] { c10::SetStackTraceFetcher([] { return std::string(); }); });
 }
 
 void log_torch_warnings() {
