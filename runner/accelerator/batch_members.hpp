@@ -136,10 +136,10 @@ void for_each_member(Item& item, const Function& function) {
 template <HasRows Item, class Function>
 void for_each_tensor(Item& item, const Function& function) {
   for_each_member(item, [&](auto& member) {
-    using Member = std::remove_reference_t<decltype(member)>;
-    if constexpr (detail::is_tensor<Member>) {
+    using Column = std::remove_reference_t<decltype(member)>;
+    if constexpr (detail::is_tensor<Column>) {
       if (member.defined()) function(member);
-    } else if constexpr (HasRows<typename Member::value_type>) {
+    } else if constexpr (HasRows<typename Column::value_type>) {
       for (auto& entry : member) for_each_tensor(entry, function);
     }
   });
@@ -175,11 +175,11 @@ torch::Tensor take_rows(const torch::Tensor& tensor, const Rows& rows);  // unde
 template <HasRows Item>
 Item take_rows(Item item, const Rows& rows) {
   for_each_member(item, [&](auto& member) {
-    using Member = std::remove_reference_t<decltype(member)>;
-    if constexpr (detail::is_tensor<Member>) {
+    using Column = std::remove_reference_t<decltype(member)>;
+    if constexpr (detail::is_tensor<Column>) {
       member = runner::take_rows(static_cast<const torch::Tensor&>(member), rows);
     } else {
-      Member taken;
+      Column taken;
       for (const std::int64_t row : rows) taken.push_back(member[static_cast<std::size_t>(row)]);
       member = std::move(taken);
     }
@@ -194,12 +194,12 @@ Item joined_rows(std::vector<Item> items) {
   Item all = items.front();
   std::size_t members = 0;
   for_each_member(all, [&](auto& member) {
-    using Member = std::remove_reference_t<decltype(member)>;
-    std::vector<Member*> pieces;
+    using Column = std::remove_reference_t<decltype(member)>;
+    std::vector<Column*> pieces;
     for (Item& item : items) {
       std::size_t at = 0;
       for_each_member(item, [&](auto& other) {
-        if constexpr (std::is_same_v<decltype(other), Member&>)
+        if constexpr (std::is_same_v<decltype(other), Column&>)
           if (at == members) pieces.push_back(&other);
         ++at;
       });
@@ -207,14 +207,14 @@ Item joined_rows(std::vector<Item> items) {
     ++members;
     if (pieces.size() != items.size())
       throw std::invalid_argument("Batches that are joined for several ranks do not have the same members.");
-    Member whole;
-    if constexpr (detail::is_tensor<Member>) {
+    Column whole;
+    if constexpr (detail::is_tensor<Column>) {
       std::vector<torch::Tensor> tensors;
-      for (const Member* piece : pieces)
+      for (const Column* piece : pieces)
         if (piece->defined()) tensors.push_back(*piece);
       if (!tensors.empty()) whole = torch::cat(tensors);
     } else {
-      for (Member* piece : pieces)
+      for (Column* piece : pieces)
         whole.insert(whole.end(), std::make_move_iterator(piece->begin()),
                      std::make_move_iterator(piece->end()));
     }
